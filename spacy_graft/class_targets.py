@@ -133,8 +133,9 @@ class ClassTargets:
         """Raise a ValueError if there are fewer labels than a model needs."""
         if len(self.classes) < (least := 2 if self.exclusive else 1):
             raise ValueError(
-                f"y must have at least {least} different labels, but has {listed(self.classes.tolist())}. "
-                f"A classifier cannot be trained on {'one class' if self.exclusive else 'no class'}."
+                f"y must have at least {least} different labels, but has {listed(self.classes.tolist())}"
+                f"{' alone' if len(self.classes) else ''}. Documents of weight 0 do not count. A classifier cannot be "
+                f"trained on {'one class' if self.exclusive else 'no class'}."
             )
 
 

@@ -396,9 +396,8 @@ class ItemModel:
         if len(shares):
             weights = with_column(weights, shares)
         totals = np.zeros((matrix.shape[0], weights.shape[1]))
-        add_item_scores(
-            self._found(matrix), weights if isinstance(weights, np.ndarray) else for_kernels(weights), totals
-        )
+        columns = weights if isinstance(weights, np.ndarray) else for_kernels(weights)
+        add_item_scores(self._found(matrix), columns, shares, totals)
         if self.solution.mean_scale:
             totals *= self._document_weights(matrix, totals[:, -1])[:, None]
         scores = totals[:, : len(self.solution.intercepts)] + self.solution.intercepts
@@ -418,7 +417,7 @@ class ItemModel:
         if self.solution.mean_scale:
             shares = self.solution.length_shares
             of_rows = shares[rows] if len(shares) else np.zeros(len(rows))
-            totals = np.bincount(documents, of_rows * values, matrix.shape[0])
+            totals = np.bincount(documents, of_rows * np.square(values), matrix.shape[0])
             values = values * self._document_weights(matrix, totals)[documents]
         for first, last in pairwise(starts.tolist()):
             yield rows[first:last], values[first:last]

@@ -23,7 +23,7 @@ from sklearn.utils.estimator_checks import check_estimator
 import spacy_graft.classifier
 from conftest import run
 from naive import dense_optimum
-from spacy_graft import GraftClassifier, Grafting, GraftingPath, GraftTextClassifier
+from spacy_graft import CoordinateAscent, GraftClassifier, Grafting, GraftingPath, GraftTextClassifier
 from spacy_graft.graphs.graph import build_graph
 
 rng = np.random.default_rng(0)
@@ -326,6 +326,47 @@ def test_a_data_frame_is_read_by_name_where_the_training_documents_had_names():
     # Columns without names are those of the training documents, in their order.
     unnamed = GraftClassifier(learner).fit(np.eye(2)[[0, 1] * 10], labels)
     assert unnamed.predict(other[["b", "a"]]).tolist() == named.predict(other[["b", "a"]]).tolist()
+
+
+@pytest.mark.parametrize("learner", [GraftingPath(), CoordinateAscent()])
+def test_signs_of_columns_do_not_matter(learner):
+    """Lengths of documents go by squares of values, and convergence by their magnitudes."""
+    values = np.random.default_rng(1).normal(size=(120, 4))
+    labels = (values[:, 0] - values[:, 1] + np.random.default_rng(2).logistic(size=120) > 0.0).astype(int)
+    one, other = (GraftClassifier(learner).fit(sign * values, labels) for sign in (1.0, -1.0))
+    np.testing.assert_allclose(one.predict_proba(values), other.predict_proba(-values), rtol=1e-9)
+    assert one.report_.n_active > 1
+
+
+def test_lengths_of_a_refit_go_by_squares_of_values():
+    values = np.random.default_rng(1).normal(size=(60, 3)) * (np.random.default_rng(2).random((60, 3)) < 0.7)
+    labels = (values[:, 0] + np.random.default_rng(3).logistic(size=60) > 0.0).astype(int)
+    model = GraftClassifier(GraftingPath(penalty_weights="none", l1_min_ratio=0.01)).fit(values, labels)
+    columns = [int(feature.names[0]) for feature in model.features()]
+    idf = np.log(61.0 / (1.0 + np.count_nonzero(values, axis=0))) + 1.0
+    lengths = np.maximum((values[:, columns] ** 2 * idf[columns] ** 2).sum(axis=1), 1.0)
+    sums = values @ model.coef_[0]
+    found = sums != 0.0
+    weights = ((model.decision_function(values) - model.intercept_) / np.where(found, sums, 1.0))[found]
+    expected = (1.0 / np.sqrt(lengths))[found]
+    np.testing.assert_allclose(weights / weights[0], expected / expected[0], rtol=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])
+def test_standard_does_not_depend_on_the_scale_of_values(scale):
+    learner = Grafting(l1=1.0, penalty_weights="standard", tol=1e-6)
+    model, other = (GraftClassifier(learner).fit(MATRIX * by, LABELS) for by in (1.0, scale))
+    assert other.report_.converged
+    assert other.report_.objective == pytest.approx(model.report_.objective, rel=1e-6)
+
+
+@pytest.mark.parametrize("penalty", [{"l1": 1.0}, {"penalty": "l2", "ridge": 0.1}, {"penalty": "none"}])
+def test_columns_with_a_large_mean(penalty):
+    values = np.random.default_rng(0).normal(size=(80, 3))
+    labels = (values @ [1.5, -1.0, 0.0] + np.random.default_rng(1).logistic(size=80) > 0.0).astype(int)
+    near, far = (GraftClassifier(Grafting(**penalty)).fit(values + by, labels) for by in (0.0, [1e5, -1e5, 0.0]))
+    assert far.report_.converged
+    assert far.report_.objective == pytest.approx(near.report_.objective, rel=1e-3)
 
 
 def test_unknown_items_count_as_length():

@@ -165,6 +165,7 @@ def test_without_documents_features_are_only_removed():
         component.edit(deny=["violin"], examples=make_examples(nlp, RECORDS[:60]))
 
 
+@pytest.mark.filterwarnings("ignore:.*held-out documents that choose the model are training documents too")
 @pytest.mark.parametrize("path", [False, True])
 def test_stable_features_under_constraints(path):
     learner = {"@graft_learners": "spacy_graft.GraftingPath.v1", "steps": 4, "l1_min_ratio": 0.1} if path else L1

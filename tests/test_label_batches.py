@@ -136,6 +136,7 @@ def test_points_of_a_path_are_those_of_all_labels_at_once(in_batches, monkeypatc
         assert batched.report.l1 == together.report.l1
         gap = batched.report.duality_gap + together.report.duality_gap
         assert batched.report.objective == pytest.approx(together.report.objective, abs=gap + 1e-9)
+        assert batched.report.refit == together.report.refit
     ours, theirs = batched.solution(), together.solution()
     assert named_weights(ours).keys() == named_weights(theirs).keys()
     for name, row in named_weights(theirs).items():

@@ -72,6 +72,7 @@ def test_the_first_score_of_a_step_while_it_is_trained(
     assert component.history[-1]["score"] is None
 
 
+@pytest.mark.filterwarnings("ignore:.*held-out documents that choose the model are training documents too")
 def test_a_component_without_scorer_has_no_score(train_records: list[Record]) -> None:
     nlp = make_nlp(scorer=None)
     examples = make_examples(nlp, train_records)

@@ -63,6 +63,7 @@ def presence_by_name(vocabulary: CorpusVocabulary) -> dict[tuple[str, ...], list
     }
 
 
+@pytest.mark.filterwarnings("ignore:.*held-out documents that choose the model are training documents too")
 @pytest.mark.parametrize("max_length", [1, 2, 3])
 def test_a_builder_gets_the_features_of_the_corpus_by_name(train_records: list[Record], max_length: int) -> None:
     nlp, builder = make_nlp(learner={**PATH, "retrain": False}), Recorder()

@@ -32,6 +32,7 @@ def test_scores_of_known_labels(blank: Language) -> None:
     assert scores["cats_score"] == scores["cats_macro_f"] == pytest.approx((2 / 3 + 2 / 3) / 2)
 
 
+@pytest.mark.filterwarnings("ignore:.*held-out documents that choose the model are training documents too")
 def test_the_score_is_that_of_the_positive_label(tmp_path: Path) -> None:
     nlp = make_nlp()
     examples = [

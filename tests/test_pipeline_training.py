@@ -17,6 +17,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.training.initialize import init_nlp
 from spacy.training.loop import train
+from spacy.util import registry
 from thinc.api import Config
 
 from conftest import (
@@ -363,6 +364,27 @@ def test_callback_examples_are_not_annotated_in_place(nlp: Language) -> None:
     nlp.initialize(lambda: examples)
     component_of(nlp).update([])
     assert not examples[0].predicted.has_annotation("POS")
+
+
+def test_a_block_that_finds_nothing_is_warned_of(train_records: list[Record]) -> None:
+    """For instance, if the component that sets its attributes does not annotate in training."""
+    sources = {"@graft_features": "spacy_graft.DocAttributes.v1", "metadata": ["source"]}
+    nlp = make_nlp(features={**WORDS, "sources": sources})
+    examples = make_examples(nlp, train_records)
+    nlp.initialize(lambda: examples)
+    with pytest.warns(UserWarning, match="Nothing is found by the blocks 'sources' in the 120 training documents"):
+        nlp.update(examples[:4])
+
+
+def test_a_stream_of_another_reader_is_told_of(
+    tmp_path: Path, nlp: Language, train_records: list[Record], caplog: pytest.LogCaptureFixture
+) -> None:
+    config = training_config(nlp, tmp_path, max_epochs=-1)
+    config["corpora"]["train"] = {"@readers": "records_of_test.v1"}
+    write_jsonl(tmp_path / "dev.jsonl", train_records[:40])
+    registry.readers("records_of_test.v1", func=lambda: lambda nlp: iter(make_examples(nlp, train_records)))
+    init_nlp(config)
+    assert "max_epochs is -1, and corpora.train is read by a reader of your own" in caplog.text
 
 
 def test_frozen_graft_component_stays_as_it_is(

@@ -9,7 +9,7 @@ LEAST_LENGTH = 1.0
 
 
 def length_shares(df: np.ndarray, n_documents: int) -> np.ndarray:
-    """Return what each feature adds to the length of a document that has it: its squared idf.
+    """Return what each feature adds to the length of a document in which its value is 1: its squared idf.
 
     Parameters
     ----------

@@ -140,7 +140,7 @@ class Ascent:
         scores[documents] += step * values
         self.iterations[label] += 1
         known = importance > 0.0
-        change = abs(step) * float(values @ known[documents])
+        change = abs(step) * float(np.abs(values) @ known[documents])
         if change <= self.tolerance * (1.0 + float(np.abs(scores[known]).sum())):
             self._rest(label)
         elif self.iterations[label] >= self.limits[label]:

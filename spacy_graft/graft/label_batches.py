@@ -287,6 +287,7 @@ class BatchedPath(PointFit):
         self._kept, self._last_refit = reached, None
         self.report = self.report.copy()
         self.report.l1, self.report.points, self.report.finished = l1, number, number == self.learner.steps
+        self.report.refit = self.refit
         self._join(reached)
 
     def refitted(self, strength: float | None) -> Solution:

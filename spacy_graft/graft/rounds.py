@@ -18,7 +18,7 @@ from .indexing import feature_space
 from .model_state import Checkpoint, ModelState
 from .objective import Objective
 from .report import Report
-from .settings import PenaltySettings
+from .settings import LARGEST_N_BEST, PenaltySettings
 from .space import SpaceViolations
 
 #: Share of the worst violation to which the restricted problem is solved in a round: more digits are wasted on a
@@ -157,7 +157,7 @@ class Rounds:
 
     def _n_added(self, n_best: int | None) -> int:
         """Pairs that the next round adds."""
-        return max(FEWEST_ADDED, len(self.state.active)) if n_best is None else n_best
+        return min(max(FEWEST_ADDED, len(self.state.active)), LARGEST_N_BEST) if n_best is None else n_best
 
     def _enter_found(self, l1: float) -> None:
         """Add the violations that the last search found, and optimise."""

@@ -32,7 +32,7 @@ def reordered(columns: Columns, order: np.ndarray) -> Columns:
 
 
 def row_totals(columns: Columns, amounts: np.ndarray, n_documents: int) -> np.ndarray:
-    """Sum the amounts (one a column) times the values of the columns, over each document: float64 (n_documents)."""
+    """Sum the amounts (one a column) times the squares of the columns' values over each document: float64 (n)."""
     starts, documents, values = columns
     entries = np.repeat(amounts, np.diff(starts))
-    return np.bincount(documents, entries * values if len(values) else entries, n_documents)
+    return np.bincount(documents, entries * np.square(values) if len(values) else entries, n_documents)

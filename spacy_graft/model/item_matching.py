@@ -119,13 +119,25 @@ class Members:
 
 
 def add_item_scores(
-    found: tuple[np.ndarray, np.ndarray, np.ndarray], weights: np.ndarray | SparseWeights, totals: np.ndarray
+    found: tuple[np.ndarray, np.ndarray, np.ndarray],
+    weights: np.ndarray | SparseWeights,
+    shares: np.ndarray,
+    totals: np.ndarray,
 ) -> None:
-    """Add the scores of matched features to ``totals``, float64 (n_documents, n_labels)."""
+    """Add the scores of matched features to ``totals``, float64 (n_documents, n_labels).
+
+    If features have ``shares`` of the length of a document (:mod:`..extract.feature_lengths`), ``weights`` have them as
+    one more column, and ``totals`` become lengths there.
+    """
     from . import item_matching_kernels as kernels
 
     add = kernels.add_values if isinstance(weights, np.ndarray) else kernels.add_sparse_values
     add(*found, weights, totals)
+    starts, rows, values = found
+    if len(shares) and (values != 1.0).any():
+        # Scores go by values, and lengths by their squares.
+        documents = np.repeat(np.arange(len(totals)), np.diff(starts))
+        totals[:, -1] += np.bincount(documents, shares[rows] * (np.square(values) - values), len(totals))
 
 
 @dataclass(frozen=True)

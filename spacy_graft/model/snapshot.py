@@ -168,7 +168,8 @@ class Snapshot:
             automaton.add_scores(streams[name], self._columns, totals)
         if features.items.tables:
             by_name = {name: streams[name] for name in features.items.tables}
-            add_item_scores(features.items.found(by_name, self.blocks, self.vocabularies), self._columns, totals)
+            found = features.items.found(by_name, self.blocks, self.vocabularies)
+            add_item_scores(found, self._columns, self.length_shares, totals)
         if self.mean_scale:
             lengths = lengths if self._counts_words else bounded_lengths(totals[:, -1])
             totals *= (self.mean_scale / np.sqrt(lengths))[:, np.newaxis]
@@ -270,7 +271,7 @@ class Snapshot:
             from ..extract.lengths import document_length
 
             return self.mean_scale / math.sqrt(document_length(doc))
-        return float(self.mean_scale / np.sqrt(bounded_lengths(values @ self.length_shares[features])))
+        return float(self.mean_scale / np.sqrt(bounded_lengths(np.square(values) @ self.length_shares[features])))
 
 
 def snapshot_of_solution(solution: Solution, blocks: Blocks, strings: StringStore) -> Snapshot:

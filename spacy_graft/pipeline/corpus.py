@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 
 #: Beginning of the warning of labels that no document has.
 NEVER_POSITIVE = "No training document is positive for"
+#: The same for warnings of blocks.
+NOTHING_FOUND = "Nothing is found by the blocks"
 #: Documents that are objects before they become columns.
 MOST_NEW = 4096
 
@@ -274,7 +276,14 @@ class ExtractedCorpus:
         return self.documents().lengths.astype(np.float64)
 
     def _check_symbols(self) -> None:
-        if not any(len(stream.symbols) for stream in self.streams().values()):
+        empty = [name for name, stream in self.streams().items() if not len(stream.symbols)]
+        if empty and len(empty) < len(self.reading):
+            warnings.warn(
+                f"[{self.reader.component}] {NOTHING_FOUND} {listed(empty)} in the {len(self)} training documents. If "
+                f"components before this one annotate what they read, list these in [training] annotating_components.",
+                stacklevel=2,
+            )
+        if len(empty) == len(self.reading):
             raise NothingToLearnError(
                 f"[{self.reader.component}] No block finds a symbol in the {len(self)} training documents: there is "
                 f"nothing to learn from. The blocks: {listed(self.reading)}."
@@ -297,8 +306,8 @@ def warnings_of_all_documents() -> Iterator[None]:
     If all of them lack it, the last training warns.
     """
     with warnings.catch_warnings():
-        for message in (f".*{NEVER_POSITIVE}", "Constraints: No feature", "The trained model has no features"):
-            warnings.filterwarnings("ignore", message=message, category=UserWarning)
+        for message in (NEVER_POSITIVE, NOTHING_FOUND, "Constraints: No feature", "The trained model has no features"):
+            warnings.filterwarnings("ignore", message=f".*{message}", category=UserWarning)
         yield
 
 

@@ -272,9 +272,15 @@ class TargetReader:
     def _checked_sum(self, doc: Doc, values: np.ndarray) -> float:
         total = float(values.sum())
         if abs(total - 1.0) > SUM_TOLERANCE:
+            name = document_name(doc)
+            found = (
+                f"The labels of {name} sum to {total:g} and not to 1: {doc.cats}"
+                if doc.cats
+                else f"{name} has no label"
+            )
             raise ValueError(
-                f"[{self.component}] The labels of {document_name(doc)} sum to {total:g} and not to 1: {doc.cats}. The "
-                f"labels of this component are exclusive; if several or none can apply, use textcat_graft_multilabel."
+                f"[{self.component}] {found}. The labels of this component are exclusive; if several or none can "
+                f"apply, use textcat_graft_multilabel."
             )
         return total
 

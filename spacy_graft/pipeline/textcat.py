@@ -69,9 +69,9 @@ NOTHING_TO_SCORE = (
     "make such a file by spacy-graft convert DATA test.spacy."
 )
 UNLABELLED = (
-    "[{name}] None of the {n} documents has a label of the component in doc.cats: there is nothing to score it by. The "
-    "labels of the documents: {found}; of the component: {labels}. For texts with labels in JSON lines or CSV, use "
-    "spacy-graft evaluate."
+    "[{name}] None of the {n} documents has a label of the component in doc.cats: there is nothing to score the "
+    "component by. The labels of the documents: {found}; of the component: {labels}. For texts with labels in JSON "
+    "lines or CSV, use spacy-graft evaluate."
 )
 UNKNOWN_WORD = (
     "[{name}] The vocab of this pipeline does not have a word of the training documents: they were made with another "

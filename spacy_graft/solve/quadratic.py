@@ -37,7 +37,7 @@ TOWARDS_TARGETS = 0.05
 #: Sweeps of coordinate descent between runs of conjugate gradients: the first over all pairs, others on the support.
 SWEEPS = 4
 #: Curvature, relative to the diagonal, under which a direction is flat: all labels of a feature together, say.
-FLAT = 1e-10
+FLAT = 1e-13
 #: Products by the diagonal alone before a model gets its blocks; the largest block; the ridge of its factor.
 CHEAP_PRODUCTS, LARGEST_BLOCK, JITTER = 30, 1024, 1e-4
 #: Documents of a block that are written down at a time: 34 MB at the most in each thread.
@@ -131,8 +131,10 @@ class QuadraticModel:
         self.intercept_gradient = residuals.sum(axis=1)
         self.dense_gradient = self.dense.collect(residuals)
         variance = self.loss.variances(p)
-        # Bounded away from 0: where every document is certain the model is flat, and the penalty alone decides.
-        self.curvature = np.maximum(self.collect(self.scale * variance, squared=True), 1e-12)
+        # Bounded away from 0: where every document is certain the model is flat, and the penalty alone decides. Where λ
+        # is the deviation of a column of small values, so is its curvature.
+        least = 1e-12 * np.minimum(self.active.penalty_weights, 1.0) ** 2
+        self.curvature = np.maximum(self.collect(self.scale * variance, squared=True), least)
         self.intercept_curvature = np.maximum(variance.sum(axis=1), 1e-12)
         self.dense_curvature = self.dense.curvature(variance)
         self.arrays = kernels.Quadratic(
