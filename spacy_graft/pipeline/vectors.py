@@ -55,6 +55,11 @@ def vectors_of_training(
     """The vectors of a pipeline and the symbols of their words; a ValueError if they are not those of the training."""
     block = blocks[word_scores.block]
     assert is_vectors_block(block)
+    if not vocab.vectors.key2row:
+        raise ValueError(
+            "The component finds its word vectors in its pipeline (words = 'pipeline'), which has none here. Load them "
+            "with the pipeline, and source such a component only into a pipeline that has the same vectors."
+        )
     given = vectors_of_vocab(vocab)
     symbols = block.keys(given.words)
     if given.digest(symbols) != word_scores.digest:
