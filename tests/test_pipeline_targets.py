@@ -57,10 +57,15 @@ def test_bad_values_are_named(reader: TargetReader, value: Any) -> None:
         reader.read(doc_of({"a": 0.0, "b": value}))
 
 
-@pytest.mark.parametrize("cats", [{}, {"a": 0.0}, {"a": 1.0, "b": 1.0}, {"a": 0.5, "b": 0.498}])
+@pytest.mark.parametrize("cats", [{"a": 0.0}, {"a": 1.0, "b": 1.0}, {"a": 0.5, "b": 0.498}])
 def test_exclusive_labels_must_sum_to_one(cats: dict[str, float]) -> None:
     with pytest.raises(ValueError, match=r"\[sorter\] The labels of document 'a text' sum to .* and not to 1"):
         EXCLUSIVE.read(doc_of(cats))
+
+
+def test_an_exclusive_label_must_be_there() -> None:
+    with pytest.raises(ValueError, match=r"\[sorter\] document 'a text' has no label\. The labels of this"):
+        EXCLUSIVE.read(doc_of({}))
 
 
 def test_unknown_label_is_named_with_those_there_are() -> None:
