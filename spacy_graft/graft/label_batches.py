@@ -27,7 +27,7 @@ from .points import PointFit
 from .refits import Lengths, Refits, feature_lengths_of
 from .report import Report
 from .rounds import Rounds
-from .settings import Grafting, GraftingPath, PenaltySettings
+from .settings import Grafting, GraftingPath
 from .solution import Solution
 from .space import FeatureSpace
 
@@ -148,11 +148,6 @@ def joined_report(report: Report, parts: Sequence[tuple[float, Report]], space: 
     report.converged = all(of_batch.converged for of_batch in reports)
 
 
-def mean_scale_of(learner: PenaltySettings, data: TrainingData) -> float:
-    """What document weights are made with, 0 if they are all 1."""
-    return document_weights(data.lengths, True)[0] if learner.length_normalisation else 0.0
-
-
 def add_seconds(report: Report, part: Report) -> None:
     """Count the seconds of a batch."""
     for phase, seconds in part.seconds.items():
@@ -191,7 +186,8 @@ class BatchedGrafting:
         self.report.finished = True
 
     def solution(self) -> Solution:
-        return self.batches.solution(self._models, mean_scale_of(self.learner, self.batches.data))
+        mean_scale, _ = document_weights(self.batches.data.lengths, self.learner.length_normalisation)
+        return self.batches.solution(self._models, mean_scale)
 
 
 @dataclass(frozen=True)
@@ -330,7 +326,7 @@ class BatchedPath(PointFit):
 
     @property
     def _mean_scale(self) -> float:
-        return mean_scale_of(self.learner, self.batches.data)
+        return document_weights(self.batches.data.lengths, self.learner.length_normalisation)[0]
 
     def _noted(self, first: int, rounds: Rounds) -> Kept:
         self.batches.take_space(rounds.state)

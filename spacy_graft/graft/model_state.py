@@ -314,8 +314,8 @@ class ModelState:
 
     def solution_of(self, active: Active, intercepts: np.ndarray, dense: np.ndarray, scores: np.ndarray) -> Solution:
         """The features of the model with other weights; ``scores`` are those of the training documents."""
-        mean_scale = self.objective.mean_scale if self.objective.settings.length_normalisation else 0.0
-        solution = solution_of(self.space, self.objective.problems, active, intercepts, scores, mean_scale)
+        objective = self.objective
+        solution = solution_of(self.space, objective.problems, active, intercepts, scores, objective.mean_scale)
         return replace(solution, word_scores=self.word_scores(dense))
 
     def word_scores(self, dense: np.ndarray) -> WordScores | None:

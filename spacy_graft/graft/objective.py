@@ -38,7 +38,7 @@ class Objective:
     problems : Problems
     mean_scale : float
     scale : float64 (documents)
-        Document weights a_i, which are ``mean_scale / sqrt(length)``, or 1.
+        Document weights a_i, which are ``mean_scale / sqrt(length)``, or 1, where ``mean_scale`` is 0.
     network : NetworkPenalty, optional
     dense : DenseColumns, optional
     constraints : Constraints
@@ -229,9 +229,9 @@ class Objective:
 
 
 def document_weights(lengths: np.ndarray, normalise: bool) -> tuple[float, np.ndarray]:
-    """(m, a) with a_i = m / sqrt(length_i) of mean 1; all 1 if not asked to normalise."""
+    """(m, a) with a_i = m / sqrt(length_i) of mean 1; 0, and all 1, if not asked to normalise."""
     if not normalise or not len(lengths):
-        return 1.0, np.ones(len(lengths))
+        return 0.0, np.ones(len(lengths))
     scale = 1.0 / np.sqrt(lengths)
     mean_scale = float(1.0 / scale.mean())
     return mean_scale, mean_scale * scale
