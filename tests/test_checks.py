@@ -231,6 +231,8 @@ def test_label_errors_where_a_fold_cannot_be_trained() -> None:
     with pytest.warns(UserWarning, match="among 3 of 4 examples. No model can be trained without the others: "):
         issues = label_errors(nlp, make_examples(nlp, records))
     assert "#1" not in [issue.document for issue in issues]
+    with pytest.raises(ValueError, match="No block finds a symbol"):
+        label_errors(nlp, make_examples(nlp, [{**record, "text": ""} for record in records]))
 
 
 def test_label_errors_does_not_warn_of_what_a_fold_lacks(train_records: list[Record]) -> None:

@@ -293,9 +293,32 @@ def test_the_last_chosen_model_is_the_best(caplog: pytest.LogCaptureFixture) -> 
 
 
 def test_a_loop_of_few_epochs_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
-    nlp, component = with_training(eval_frequency=1, patience=0, max_steps=8, max_epochs=1)
+    nlp, component = with_training(eval_frequency=1, patience=0, max_steps=8, max_epochs=PATH["steps"])
     suit_loop(nlp, component)
-    assert "max_epochs is 1: training ends when all batches have been given once, which" in caplog.text
+    assert "max_epochs is 6, but the path has up to 6 points and a last step." in caplog.text
+    caplog.clear()
+    nlp, component = with_training(eval_frequency=1, patience=0, max_steps=8, max_epochs=PATH["steps"] + 1)
+    suit_loop(nlp, component)
+    assert caplog.text == ""
+
+
+@pytest.mark.parametrize("weights", [{"cats_choice": 0.0, "cats_macro_auc": 1.0}, {"cats_choice": 1.0}])
+def test_other_weights_are_left_alone(weights: dict[str, float], caplog: pytest.LogCaptureFixture) -> None:
+    nlp, component = with_training(eval_frequency=1, patience=0, max_steps=8, max_epochs=-1, score_weights=weights)
+    suit_loop(nlp, component)
+    assert caplog.text == ""
+
+
+def test_weights_beside_other_components(caplog: pytest.LogCaptureFixture) -> None:
+    """They are changed beside a tagger, but not beside another classifier, whose scores they are."""
+    for other, changed in (("tagger", True), ("textcat", False)):
+        caplog.clear()
+        weights = {"cats_choice": 0.5, "cats_score": 0.5}
+        nlp, component = with_training(eval_frequency=1, patience=0, max_steps=0, max_epochs=0, score_weights=weights)
+        nlp.add_pipe(other)
+        suit_loop(nlp, component)
+        assert bool(nlp.config["training"]["score_weights"]["cats_score"]) == (not changed)
+        assert ("[training.score_weights] has 'cats_score'" in caplog.text) == changed
 
 
 def test_sigterm_keeps_what_was_there(tmp_path: Path) -> None:

@@ -181,6 +181,8 @@ def held_out_probabilities(
                 continue
             component.set_snapshot(*last)
             probabilities[held_out], judged[held_out] = component.predict(examples[i].predicted for i in held_out), True
+    if failed is not None and not judged.any():
+        raise failed
     if failed is not None:
         warnings.warn(
             f"[{component.name}] Label errors are looked for among {judged.sum():,} of {len(examples):,} examples. No "

@@ -233,7 +233,7 @@ def distinct_columns(
     distinct = [index.distinct for index in indexes] if by_index is None else list(by_index)
     if len(indexes) == 1 and not len(taken):
         return distinct
-    seen = taken
+    seen = np.unique(taken)  # vertices without a document have one key
     for b in sorted(range(len(indexes)), key=lambda b: penalty_factors[b]):
         keys = indexes[b].column_keys()
         # Several times faster than np.isin.

@@ -78,11 +78,12 @@ def own_doc(doc: Doc) -> Doc:
     return doc.copy() if unread is None else unread.doc()
 
 
-def whole_corpus(get_examples: Callable[[], Examples], nlp: Language | None) -> Callable[[], Examples]:
+def whole_corpus(get_examples: Callable[[], Examples], nlp: Language | None, name: str) -> Callable[[], Examples]:
     """The whole training corpus, if spaCy has cut it off.
 
     Of a corpus that is streamed (``max_epochs = -1``), spaCy gives ``initialize`` the first 100 examples. Readers of
-    files can be read again, unlike other streams, which may not end: a message says what becomes of their documents.
+    files can be read again, unlike other streams, which may not end: a message with the component's ``name`` says what
+    becomes of their documents.
     """
     if nlp is None or not isinstance(get_examples(), islice):
         return get_examples
@@ -94,11 +95,11 @@ def whole_corpus(get_examples: Callable[[], Examples], nlp: Language | None) -> 
     if isinstance(reader, Corpus | JsonlCorpus):
         return partial(reader, nlp)
     logger.warning(
-        "[training] max_epochs is -1, and %s is read by a reader of your own. As it may have no end, each step is "
+        "[%s] [training] max_epochs is -1, and %s is read by a reader of your own. As it may have no end, each step is "
         "trained on the documents of its batches so far, and those that come after the last step are in no model. If "
         "it has an end, set max_epochs = 0: training then begins with all of its documents.",
-        training["train_corpus"],
-    )
+        name, training["train_corpus"],
+    )  # fmt: skip
     return get_examples
 
 

@@ -99,7 +99,7 @@ class HeldOut(Judge):
         self.lengths = corpus.lengths(self.streams)
         self._origins = [Origin.of(example) for example in examples]
         judges = list(compress(examples, judging))
-        self.texts_digest = digest_of([document_text(example.reference) for example in judges])
+        self.texts_digest = digest_of(sorted(document_text(example.reference) for example in judges))
         texts = [unread_text(example.predicted) for example in judges]
         #: The number of each text that has not been read elsewhere.
         self._numbers = {text: number for number, text in enumerate(texts) if text is not None}

@@ -279,8 +279,9 @@ class ExtractedCorpus:
         empty = [name for name, stream in self.streams().items() if not len(stream.symbols)]
         if empty and len(empty) < len(self.reading):
             warnings.warn(
-                f"[{self.reader.component}] {NOTHING_FOUND} {listed(empty)} in the {len(self)} training documents. If "
-                f"components before this one annotate what they read, list these in [training] annotating_components.",
+                f"[{self.reader.component}] {NOTHING_FOUND} {listed(empty)} in the training documents. If components "
+                f"before this one annotate what they read, these must run in training as well (in spaCy's loop, "
+                f"[training] annotating_components).",
                 stacklevel=2,
             )
         if len(empty) == len(self.reading):

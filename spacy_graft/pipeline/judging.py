@@ -34,7 +34,7 @@ def choose(
     """
     choice = training.choice
     assert choice is not None
-    judged = [example for example in examples if can_judge(component, example)]
+    judged, is_changed = [example for example in examples if can_judge(component, example)], False
     if training.held_out is not None and training.held_out is not held_out:
         found = held_out.like(training.held_out)
         if found is None:
@@ -42,6 +42,8 @@ def choose(
             return component.scores_of(examples, options)
         held_out, numbers = found
         judged = [judged[number] for number in numbers.tolist()]
+        if is_changed := held_out is not training.held_out:
+            warn_of_annotation(component)
 
     def scorer(probabilities: np.ndarray, thresholds: list[float] | None) -> dict[str, Any]:
         component.set_annotations((example.predicted for example in judged), probabilities)
@@ -61,6 +63,10 @@ def choose(
     training.n_scored += training.concluded
     if not choice.points:
         return component.scores_of(examples, options)
+    if is_changed:
+        docs = [example.predicted for example in judged]
+        component.set_annotations(docs, component.predict(docs))
+        return {**component.scores_of(examples, options), **choice.scores()}
     # Other components may go on after the last step. The scores stay those before training on these documents as well:
     # spaCy writes the last of several equal ones into meta.json.
     chosen = choice.chosen
@@ -103,6 +109,16 @@ def warn_of_known(component: TextCatGraft, corpus: ExtractedCorpus, held_out: Ex
         )
 
 
+def warn_of_annotation(component: TextCatGraft) -> None:
+    """Warn of held-out documents that are read otherwise than before."""
+    warnings.warn(
+        f"[{component.name}] The blocks find other features in the held-out documents than at the step before: a "
+        f"component before this one changes its annotation, so that points of the path cannot be compared. Train it in "
+        f"a run before, and freeze it in this one.",
+        stacklevel=3,
+    )
+
+
 def warn_of_others(component: TextCatGraft, training: Training, n_judging: int) -> None:
     """Warn of documents that choose nothing, where a point has yet to be judged."""
     if not training.is_judged():
@@ -117,7 +133,10 @@ def warn_of_others(component: TextCatGraft, training: Training, n_judging: int) 
 def warn_of_trained(component: TextCatGraft, texts: Iterable[str]) -> None:
     """Warn of the texts that the model was chosen by, and then trained on."""
     report = component.report
-    if report is not None and report.n_held_out and digest_of(list(texts)) == report.held_out_digest:
+    if report is None or not report.n_held_out:
+        return
+    given = list(texts)
+    if len(given) == report.n_held_out and digest_of(sorted(given)) == report.held_out_digest:
         warnings.warn(
             f"[{component.name}] The model was chosen by these {report.n_held_out:,} documents, and then trained on "
             f"them as well: its scores on them are too good, and a temperature fitted on them is too low. Give "
@@ -140,9 +159,12 @@ def can_judge(component: TextCatGraft, example: Example) -> bool:
     Labels that only held-out documents have are not known to the component, and count for nothing. Those of other
     components may be right as well.
     """
-    cats, labels = example.reference.cats, set(component.labels)
+    cats = example.reference.cats
+    if not component.exclusive and is_complete(example.reference):
+        return True
+    labels = set(component.labels)
     if not component.exclusive:
-        return is_complete(example.reference) or not labels.isdisjoint(cats)
+        return not labels.isdisjoint(cats)
     right = {label: value for label, value in cats.items() if value}
     known = labels & right.keys()
     return bool(known) and (len(known) == len(right) or abs(sum(right[one] for one in known) - 1.0) <= SUM_TOLERANCE)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import spacy.training.initialize
@@ -35,8 +35,8 @@ def suit_loop(nlp: Language, component: TextCatGraft) -> None:
 
     ``spacy init config`` writes settings for gradient descent: an evaluation every 200 steps, and 1,600 steps of
     patience. A path has 16 steps by default. The settings are changed for this training, and in the config that is
-    saved with the model; a message says so. If other components are trained as well, nothing is changed. A patience
-    or a number of steps that may be too small is only warned of.
+    saved with the model; a message says so. Of a loop that also trains other components, only weights of scores are
+    changed, if no other component has such scores. Limits that may be too small are only warned of.
 
     Parameters
     ----------
@@ -47,71 +47,78 @@ def suit_loop(nlp: Language, component: TextCatGraft) -> None:
     if not isinstance(learner, GraftingPath):
         return
     settings, n_points = training_settings(nlp), learner.n_points
-    wanted, problems = suited(settings, n_points)
-    if problems:
-        change_settings(nlp, component, wanted, problems)
-    if "eval_frequency" not in wanted:
-        settings |= wanted
-        warn_of_impatience(component.name, settings["patience"], n_points + 2)
-        warn_of_few_steps(component.name, settings, n_points)
-    if settings["max_epochs"] > 0:
-        warn_of_epochs(component.name, settings["max_epochs"])
-
-
-def suited(settings: dict[str, Any], n_points: int) -> tuple[dict[str, Any], list[str]]:
-    """The settings that should be others, and why."""
-    wanted: dict[str, Any] = {}
-    problems = []
-    if settings["eval_frequency"] >= max(n_points, 2):
-        wanted = {"eval_frequency": 1, "patience": 0, "max_steps": n_points + 2}
-        problems.append(
-            f"eval_frequency is {settings['eval_frequency']}, but each step is a point of a path of at most {n_points} "
-            f"points, and the model is chosen among the points evaluated on dev."
-        )
-    elif not any(settings[name] > 0 for name in ("max_steps", "patience", "max_epochs")):
-        wanted = {"max_steps": -(-n_points // settings["eval_frequency"]) * settings["eval_frequency"] + 2}
-        problems.append("max_steps, patience and max_epochs have no end, so that the loop would go on after the path.")
-    weights = weighted_scores(settings)
-    if others := sorted(weights.keys() - {CHOICE}):
-        wanted["score_weights"] = dict.fromkeys(others, 0.0) | {CHOICE: sum(weights.values())}
-        problems.append(
-            f"score_weights has {listed(others)}, by which model-best can be a model that was chosen before the last "
-            f"one. The metric of the learner says what chooses."
-        )
-    return wanted, problems
-
-
-def weighted_scores(settings: dict[str, Any]) -> dict[str, float]:
-    """The scores of text classifiers that decide which model is the best, if ours is one of them."""
-    weights = settings["score_weights"]
-    found = {name: weight for name, weight in weights.items() if weight and name.startswith("cats_")}
-    return found if CHOICE in weights else {}
-
-
-def change_settings(nlp: Language, component: TextCatGraft, wanted: dict[str, Any], problems: list[str]) -> None:
-    """Change settings of the loop and say so, or say how, if it also trains others."""
-    found = f"[{component.name}] [training] {' '.join(problems)}"
-    weights = wanted.pop("score_weights", {})
-    settings = ", ".join(f"{name} = {value:g}" for name, value in (wanted | weights).items())
     others = [name for name, pipe in trained_by_loop(nlp).items() if pipe is not component]
-    if others:
-        logger.warning(
-            "%s Train it in a run of its own, with %s: this run also trains %s.", found, settings, listed(others)
+    suit_weights(nlp, component, settings, others)
+    frequency = settings["eval_frequency"]
+    if frequency >= max(n_points, 2):
+        wanted = {"eval_frequency": 1, "patience": 0, "max_steps": n_points + 2}
+        problem = (
+            f"eval_frequency is {frequency}, but each step is a point of a path of at most {n_points} points, and the "
+            f"model is chosen among the points evaluated on dev."
         )
+        if others:
+            logger.warning(
+                "[%s] [training] %s Train it in a run of its own, with %s: this run also trains %s.",
+                component.name, problem, as_settings(wanted), listed(others),
+            )  # fmt: skip
+        else:
+            change_settings(nlp, component, wanted, problem)
         return
-    training = nlp.config["training"]
-    training.update(wanted)
-    training["score_weights"].update(weights)
-    logger.warning("%s This training uses %s instead. Write these settings into the config.", found, settings)
+    if not others and not any(settings[name] > 0 for name in ("max_steps", "patience", "max_epochs")):
+        wanted = {"max_steps": -(-n_points // frequency) * frequency + 2}
+        change_settings(nlp, component, wanted, "max_steps, patience and max_epochs have no end.")
+        return
+    warn_of_impatience(component.name, settings["patience"], n_points + 2)
+    warn_of_few_steps(component.name, settings, n_points)
+    warn_of_few_epochs(component.name, settings["max_epochs"], n_points)
 
 
-def warn_of_epochs(name: str, max_epochs: int) -> None:
-    """Warn of a loop that can end before the path, and its last step, do."""
+def suit_weights(nlp: Language, component: TextCatGraft, settings: dict[str, Any], others: list[str]) -> None:
+    """Give the score of the choice the weights of other scores of text classifiers, if it has one itself.
+
+    ``spacy init fill-config`` gives both a weight where a config was one of spaCy's own classifiers.
+    """
+    weights = {name: w for name, w in settings["score_weights"].items() if w and name.startswith("cats_")}
+    wrong = sorted(weights.keys() - {CHOICE})
+    if not wrong or CHOICE not in weights or any(has_such_scores(nlp, name) for name in others):
+        return
+    wanted = dict.fromkeys(wrong, 0.0) | {CHOICE: sum(weights.values())}
+    nlp.config["training"]["score_weights"].update(wanted)
     logger.warning(
-        "[%s] [training] max_epochs is %d: training ends when all batches have been given %s, which may be before the "
-        "path ends. Set max_epochs = -1, or 0, no limit: the path ends by itself.",
-        name, max_epochs, "once" if max_epochs == 1 else f"{max_epochs} times",
+        "[%s] [training.score_weights] has %s, by which model-best can be a model that was chosen before the last one. "
+        "This training uses %s instead. Write these weights into the config; the metric of the learner says what "
+        "chooses.",
+        component.name, listed(wrong), as_settings(wanted),
     )  # fmt: skip
+
+
+def has_such_scores(nlp: Language, name: str) -> bool:
+    """Whether a component is scored as a text classifier."""
+    return any(score.startswith("cats_") for score in nlp.get_pipe_meta(name).default_score_weights or ())
+
+
+def change_settings(nlp: Language, component: TextCatGraft, wanted: dict[str, int], problem: str) -> None:
+    """Change settings of the loop, and say so."""
+    nlp.config["training"].update(wanted)
+    logger.warning(
+        "[%s] [training] %s This training uses %s instead. Write these settings into the config.",
+        component.name, problem, as_settings(wanted),
+    )  # fmt: skip
+
+
+def as_settings(wanted: Mapping[str, float]) -> str:
+    """Settings as a config has them."""
+    return ", ".join(f"{name} = {value:g}" for name, value in wanted.items())
+
+
+def warn_of_few_epochs(name: str, max_epochs: int, points: int) -> None:
+    """Warn of a loop that can end before the path, and its last step, do: an epoch can be a single step."""
+    if 0 < max_epochs <= points:
+        logger.warning(
+            "[%s] [training] max_epochs is %d, but the path has up to %d points and a last step. If all documents are "
+            "in one batch, training ends before the path does. Set max_epochs = -1, and max_steps = %d as the limit.",
+            name, max_epochs, points, points + 2,
+        )  # fmt: skip
 
 
 def warn_of_impatience(name: str, patience: int, max_steps: int) -> None:

@@ -372,7 +372,7 @@ class TextCatGraft(TrainablePipe):
             )
         if nlp is not None and is_loop_of_spacy(get_examples):
             suit_loop(nlp, self)
-        get_examples = whole_corpus(get_examples, nlp)
+        get_examples = whole_corpus(get_examples, nlp, self.name)
         added_before = () if self.is_initialized else self.labels
         added = [*added_before, *map(self._checked_label, labels or ())]
         examples = checked_examples(self, get_examples())
@@ -570,7 +570,7 @@ class TextCatGraft(TrainablePipe):
         Returns
         -------
         dict
-            The scores; empty without a scorer, or if no example has an annotation.
+            The scores; empty without a scorer, or if no example has a label of the component.
 
         Raises
         ------
@@ -580,7 +580,8 @@ class TextCatGraft(TrainablePipe):
         Warns
         -----
         UserWarning
-            If no example has an annotation; or if these should choose the model, and none has a label of the component.
+            If no example has a label of the component; if these are the documents that chose the model and that it was
+            then trained on; during training also of what is wrong with documents that should choose it.
         """
         examples = list(examples)
         if not examples:
