@@ -101,13 +101,17 @@ class Solution:
 
     def divided(self, divisor: float) -> Solution:
         """The same features, with all scores divided by a number."""
-        return replace(
-            self,
-            weights=self.weights / divisor,
-            intercepts=self.intercepts / divisor,
-            word_scores=None if self.word_scores is None else self.word_scores.divided(divisor),
-            stability=None if self.stability is None else self.stability.divided(divisor),
-        )
+        return replace(self, **divided_parts(self, divisor))
+
+
+def divided_parts(model: Any, divisor: float) -> dict[str, Any]:
+    """The parts of a solution, or of what it became, that scores are in proportion to, divided by a number."""
+    return {
+        "weights": model.weights / divisor,
+        "intercepts": model.intercepts / divisor,
+        "word_scores": None if model.word_scores is None else model.word_scores.divided(divisor),
+        "stability": None if model.stability is None else model.stability.divided(divisor),
+    }
 
 
 def stability_of(stability: Stability | None, feature: int, labels: Iterable[Any]) -> StabilityFields:

@@ -16,6 +16,7 @@ from ..extract.blocks import Block, ReadingBlock, VectorsBlock, is_ngram_block, 
 from ..extract.feature_lengths import bounded_lengths
 from ..extract.streams import Stream
 from ..extract.terms import NamedTerm, Term
+from ..graft.solution import divided_parts
 from .item_matching import add_item_scores
 from .matching import Blocks, CompiledFeatures, Matcher
 from .table import FeatureTable, Vocabularies
@@ -105,13 +106,7 @@ class Snapshot:
 
     def divided(self, divisor: float) -> Snapshot:
         """The same features, with all scores and contributions divided by a number."""
-        return replace(
-            self,
-            weights=self.weights / divisor,
-            intercepts=self.intercepts / divisor,
-            word_scores=None if self.word_scores is None else self.word_scores.divided(divisor),
-            stability=None if self.stability is None else self.stability.divided(divisor),
-        )
+        return replace(self, **divided_parts(self, divisor))
 
     def scores_like(self, other: Snapshot) -> bool:
         """Whether two snapshots, as of a component and of its fit, give every document the same scores."""
