@@ -297,6 +297,11 @@ def test_a_loop_of_few_epochs_is_warned_of(caplog: pytest.LogCaptureFixture) -> 
     suit_loop(nlp, component)
     assert "max_epochs is 6, but the path has up to 6 points and a last step." in caplog.text
     caplog.clear()
+    # Whatever else is changed.
+    nlp, component = with_training(eval_frequency=200, patience=0, max_steps=8, max_epochs=1)
+    suit_loop(nlp, component)
+    assert "max_epochs is 1, but" in caplog.text
+    caplog.clear()
     nlp, component = with_training(eval_frequency=1, patience=0, max_steps=8, max_epochs=PATH["steps"] + 1)
     suit_loop(nlp, component)
     assert caplog.text == ""

@@ -124,11 +124,10 @@ class HeldOut(Judge):
             return None
         numbers = np.empty(len(own), np.int64)
         numbers[wanted_order] = order
-        if np.array_equal(numbers, np.arange(len(own))):
-            now = self
-        else:
-            now = HeldOut(self.corpus.some(numbers), self.strings, known.locked)
-            now.texts_digest = known.texts_digest
+        now = self
+        if not np.array_equal(numbers, np.arange(len(own))):
+            now = HeldOut(self.corpus.some(numbers), self.strings, self.locked)
+            now.texts_digest = self.texts_digest
         return known if now.digest == known.digest else now, numbers
 
     def numbers_of(self, docs: Sequence[Doc]) -> list[int] | None:

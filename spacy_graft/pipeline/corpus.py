@@ -302,7 +302,7 @@ class ExtractedCorpus:
 
 @contextmanager
 def warnings_of_all_documents() -> Iterator[None]:
-    """Not to be warned of what a part of the documents lacks: a label, a name in constraints, features at all.
+    """Not to be warned of what a part of the documents lacks: a label, what a block finds, a name in constraints.
 
     If all of them lack it, the last training warns.
     """

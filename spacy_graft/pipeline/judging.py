@@ -15,14 +15,14 @@ from ..messages import listed_in_part
 from ..threads import one_thread_of
 from .choice import HeldOut
 from .corpus import ExtractedCorpus
-from .targets import SUM_TOLERANCE, is_complete
-
-#: Share of held-out documents from which it is worth a warning that they are training documents.
-MANY_KNOWN = 0.25
+from .targets import SUM_TOLERANCE, has_labels_of
 
 if TYPE_CHECKING:
     from .textcat import TextCatGraft
     from .training import Training
+
+#: Share of held-out documents from which it is worth a warning that they are training documents.
+MANY_KNOWN = 0.25
 
 
 def choose(
@@ -159,12 +159,8 @@ def can_judge(component: TextCatGraft, example: Example) -> bool:
     Labels that only held-out documents have are not known to the component, and count for nothing. Those of other
     components may be right as well.
     """
-    cats = example.reference.cats
-    if not component.exclusive and is_complete(example.reference):
-        return True
-    labels = set(component.labels)
     if not component.exclusive:
-        return not labels.isdisjoint(cats)
-    right = {label: value for label, value in cats.items() if value}
-    known = labels & right.keys()
+        return has_labels_of(example.reference, component.labels)
+    right = {label: value for label, value in example.reference.cats.items() if value}
+    known = right.keys() & set(component.labels)
     return bool(known) and (len(known) == len(right) or abs(sum(right[one] for one in known) - 1.0) <= SUM_TOLERANCE)

@@ -49,6 +49,7 @@ def suit_loop(nlp: Language, component: TextCatGraft) -> None:
     settings, n_points = training_settings(nlp), learner.n_points
     others = [name for name, pipe in trained_by_loop(nlp).items() if pipe is not component]
     suit_weights(nlp, component, settings, others)
+    warn_of_few_epochs(component.name, settings["max_epochs"], n_points)
     frequency = settings["eval_frequency"]
     if frequency >= max(n_points, 2):
         wanted = {"eval_frequency": 1, "patience": 0, "max_steps": n_points + 2}
@@ -70,7 +71,6 @@ def suit_loop(nlp: Language, component: TextCatGraft) -> None:
         return
     warn_of_impatience(component.name, settings["patience"], n_points + 2)
     warn_of_few_steps(component.name, settings, n_points)
-    warn_of_few_epochs(component.name, settings["max_epochs"], n_points)
 
 
 def suit_weights(nlp: Language, component: TextCatGraft, settings: dict[str, Any], others: list[str]) -> None:

@@ -43,7 +43,7 @@ def is_annotated(doc: Doc) -> bool:
 
 def has_labels_of(doc: Doc, labels: Iterable[str]) -> bool:
     """Whether something is known of some of the labels."""
-    return is_complete(doc) or any(label in doc.cats for label in labels)
+    return is_complete(doc) or not doc.cats.keys().isdisjoint(labels)
 
 
 def positive_labels(cats: Mapping[str, float]) -> frozenset[str]:
