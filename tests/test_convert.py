@@ -11,7 +11,8 @@ import spacy
 from spacy.tokens import DocBin
 
 from conftest import Record, write_jsonl
-from spacy_graft.pipeline.targets import ID_KEY, WEIGHT_KEY
+from spacy_graft.pipeline.reader import JsonlCorpus
+from spacy_graft.pipeline.targets import COMPLETE_KEY, ID_KEY, WEIGHT_KEY
 from test_cli import call
 
 #: Texts that a table, a folder or a line could change.
@@ -89,6 +90,18 @@ def test_weights_of_documents_are_kept(tmp_path: Path) -> None:
     DocBin(docs=[doc], store_user_data=True).to_disk(tmp_path / "c.spacy")
     call("convert", tmp_path / "c.spacy", tmp_path / "c.jsonl")
     assert rows_of(tmp_path / "c.jsonl") == [{"text": "x", "label": "a", "weight": 2.5}]
+
+
+def test_complete_documents_have_none_of_the_other_labels(tmp_path: Path) -> None:
+    docs = []
+    for text, cats in (("x", {"a": 1.0}), ("y", {}), ("z", {"b": 0.5})):
+        docs.append(spacy.blank("xx")(text))
+        docs[-1].cats, docs[-1].user_data[COMPLETE_KEY] = cats, True
+    DocBin(docs=docs, store_user_data=True).to_disk(tmp_path / "c.spacy")
+    call("convert", tmp_path / "c.spacy", tmp_path / "c.jsonl")
+    assert [row["label"] for row in rows_of(tmp_path / "c.jsonl")] == [["a"], [], {"a": 0.0, "b": 0.5}]
+    examples = JsonlCorpus(tmp_path / "c.spacy")(spacy.blank("xx"))
+    assert [one.reference.cats for one in examples] == [{"a": 1.0, "b": 0.0}, {"a": 0.0, "b": 0.0}, {"a": 0.0, "b": 0.5}]
 
 
 def test_fields_have_their_names(tmp_path: Path) -> None:

@@ -21,8 +21,10 @@ from spacy_graft import GraftClassifier, GraftTextClassifier, significance
 from spacy_graft.checks import SignificanceReport, association
 from spacy_graft.cli.association import renderables
 from spacy_graft.extract.bags import Bags
+from spacy_graft.graft.memory import MANY_LABELS
 from spacy_graft.index.items import ItemIndex
 from spacy_graft.pipeline.progress import progress_bar
+from spacy_graft.pipeline.targets import COMPLETE_KEY
 from spacy_graft.search import pairs as pairs_of_items
 from test_cli import call, refused
 
@@ -175,6 +177,34 @@ def test_unknown_labels_are_left_out() -> None:
     assert z["not"] == pytest.approx(expected["not"])
 
 
+@pytest.mark.parametrize("name", ["textcat_graft", "textcat_graft_multilabel"])
+def test_labels_that_are_not_mentioned_are_those_of_training(name: str) -> None:
+    """0 of exclusive labels and in complete documents, however many of the documents are written like that."""
+    nlp = spacy.blank("en")
+    nlp.add_pipe(name, config={"features": words()})
+    given = records()
+    full = [
+        make_example(nlp, record["text"], {label: float(record["label"] == label) for label in ("bad", "fine")})
+        for record in given
+    ]
+    expected = significance(nlp, full, permutations=99)
+    for n_short in (len(given), len(given) // 2):
+        short = [make_example(nlp, record["text"], {record["label"]: 1.0}) for record in given[:n_short]]
+        if name == "textcat_graft_multilabel":
+            for example in short:
+                example.reference.user_data[COMPLETE_KEY] = True
+        assert significance(nlp, short + full[n_short:], permutations=99) == expected
+
+
+@pytest.mark.parametrize("n_labels", [MANY_LABELS - 1, MANY_LABELS])
+def test_many_labels_are_tested(n_labels: int) -> None:
+    nlp = pipeline(words(min_df=1))
+    texts = [f"word{k} number{i}" for k in range(n_labels) for i in range(4)]
+    report = significance(nlp, list(zip(texts, [[f"topic{k // 4}"] for k in range(len(texts))])), permutations=99)
+    assert len(report.labels) == n_labels
+    assert ("topic0", "word0") in {(feature.label, feature.text) for feature in report.features}
+
+
 def test_documents_of_unknown_labels_are_not_counted_or_shown() -> None:
     nlp = pipeline()
     examples = [
@@ -324,6 +354,11 @@ def test_characters_and_pipelines(corpus: Path, tmp_path: Path) -> None:
     printed = json.loads(call("test", corpus, "--permutations", 99, "--of", "characters", "--max-length", 3).stdout)
     assert {feature["kind"] for feature in printed["features"]} == {"character n-gram"}
     assert max(len(feature["longest"]) for feature in printed["features"]) <= 3
+
+
+def test_labels_of_the_command_exclude_each_other_as_those_of_train(corpus: Path, tmp_path: Path) -> None:
+    short = write_jsonl(tmp_path / "short.jsonl", [row | {"label": {row["label"]: 1.0}} for row in records()])
+    assert call("test", short, "--permutations", 99).stdout == call("test", corpus, "--permutations", 99).stdout
 
 
 def test_bad_input_of_the_command(corpus: Path) -> None:

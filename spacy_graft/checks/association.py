@@ -30,7 +30,7 @@ from ..pipeline.annotation import documents_before
 from ..pipeline.components import graft_component
 from ..pipeline.corpus import DocPair, fields_of_blocks
 from ..pipeline.progress import progress_bar
-from ..pipeline.targets import check_cats
+from ..pipeline.targets import check_cats, is_complete, sum_to_one
 
 __all__ = ["SignificanceReport", "SignificantFeature", "significance"]
 
@@ -64,7 +64,7 @@ def significance(
         A pipeline with a graft component, trained or not, whose blocks say what is tested. The components before it
         annotate the documents; they must be trained.
     examples : iterable of Example
-        Annotated in ``doc.cats``. Not held in memory, unless there are contexts.
+        Annotated in ``doc.cats``, as in training. Not held in memory, unless there are contexts.
     strata : sequence of hashable, optional
         For each example what it must be compared within: its author, source or year.
     level : float
@@ -113,7 +113,7 @@ def significance(
     blocks = {name: block for name, block in graft.blocks.items() if is_reading_block(block)}
     if not blocks:
         raise ValueError(f"[{graft.name}] has no block of n-grams or items to test.")
-    annotations, docs = Annotations(), ReadDocs(blocks, nlp.vocab.strings, keep=contexts > 0)
+    annotations, docs = Annotations(graft.exclusive), ReadDocs(blocks, nlp.vocab.strings, keep=contexts > 0)
     streams = joined_streams(blocks, docs.of(documents_before(nlp, graft, examples), annotations))
 
     @contextmanager
@@ -126,11 +126,20 @@ def significance(
 
 
 class Annotations:
-    """Values of labels that are found one document after the other."""
+    """Values of labels that are found one document after the other.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    exclusive : bool
+        Whether a document has none of the labels that are not in its ``cats``, if these sum to 1. Otherwise they are
+        unknown, unless the document is complete.
+    """
+
+    def __init__(self, exclusive: bool) -> None:
+        self.exclusive = exclusive
         self.labels: dict[str, int] = {}
         self.n_documents = 0
+        self._complete: list[int] = []
         self._documents: list[int] = []
         self._columns: list[int] = []
         self._values: list[float] = []
@@ -142,6 +151,8 @@ class Annotations:
             self._documents.append(self.n_documents)
             self._columns.append(self.labels.setdefault(label, len(self.labels)))
             self._values.append(float(value))
+        if is_complete(doc) or (self.exclusive and sum_to_one(doc.cats.values())):
+            self._complete.append(self.n_documents)
         self.n_documents += 1
 
     def fields(self) -> dict[str, Any]:
@@ -150,6 +161,7 @@ class Annotations:
         known = np.zeros(targets.shape, np.bool_)
         targets[self._documents, self._columns] = self._values
         known[self._documents, self._columns] = True
+        known[self._complete] = True
         ones = np.ones(self.n_documents)
         return {
             "targets": targets,

@@ -13,7 +13,7 @@ from spacy.training import Example
 
 from ..extract.unread import document_text
 from ..messages import count, listed
-from ..pipeline.targets import ID_KEY, SUM_TOLERANCE, check_cats, is_annotated, is_complete, positive_labels
+from ..pipeline.targets import ID_KEY, check_cats, is_annotated, is_complete, positive_labels, sum_to_one
 
 #: Labels of fewer training documents are reported.
 MIN_DOCUMENTS = 10
@@ -240,7 +240,7 @@ def is_usable(doc: Doc, exclusive: bool) -> bool:
     """Return whether training takes the document."""
     if not has_valid_annotation(doc) or not has_labels(doc, exclusive):
         return False
-    return not exclusive or abs(sum(doc.cats.values()) - 1.0) <= SUM_TOLERANCE
+    return not exclusive or sum_to_one(doc.cats.values())
 
 
 def has_valid_annotation(doc: Doc) -> bool:

@@ -99,13 +99,14 @@ def significance_command(
     """
     from ..checks.association import significance
     from ..pipeline.reader import JsonlCorpus
+    from .train import are_exclusive
 
+    examples = JsonlCorpus(corpus, text_field, label_field)
     if model is None:
-        nlp = tokenizing_pipeline(of, min_df, max_length, lang)
+        nlp = tokenizing_pipeline(of, min_df, max_length, lang, are_exclusive(examples))
     else:
         refuse_options(context, "of", "min_df", "max_length", "lang", why="with --model: give one of them")
         nlp, _ = load_pipeline(model, component)
-    examples = JsonlCorpus(corpus, text_field, label_field)
     report = significance(
         nlp,
         examples(nlp),
@@ -124,15 +125,16 @@ def significance_command(
         print_json(asdict(report), indent=2)
 
 
-def tokenizing_pipeline(of: Units, min_df: int, max_length: int | None, lang: str) -> Language:
-    """Return an untrained pipeline with a block of n-grams."""
+def tokenizing_pipeline(of: Units, min_df: int, max_length: int | None, lang: str, exclusive: bool) -> Language:
+    """Return an untrained pipeline with a block of n-grams, for exclusive or independent labels."""
     block: dict[str, Any] = {"min_df": min_df, "max_length": max_length}
     if of == Units.words:
         block |= {"@graft_features": "spacy_graft.TokenNgrams.v1", "attr": "LOWER"}
     else:
         block |= {"@graft_features": "spacy_graft.CharacterNgrams.v1", "within_words": False}
     nlp = blank_pipeline(lang)
-    nlp.add_pipe("textcat_graft_multilabel", config={"features": {str(of): block}})
+    name = "textcat_graft" if exclusive else "textcat_graft_multilabel"
+    nlp.add_pipe(name, config={"features": {str(of): block}})
     return nlp
 
 

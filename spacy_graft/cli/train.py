@@ -422,11 +422,16 @@ def are_several(labels: LabelValues) -> bool:
 
 def is_single(labels: LabelValues) -> bool:
     """Whether labels are one, or targets that sum to 1."""
-    from ..pipeline.targets import SUM_TOLERANCE
+    from ..pipeline.targets import sum_to_one
 
     if isinstance(labels, dict):
-        return abs(sum(labels.values()) - 1.0) <= SUM_TOLERANCE
+        return sum_to_one(labels.values())
     return isinstance(labels, str) or len(labels) == 1
+
+
+def are_exclusive(corpus: JsonlCorpus) -> bool:
+    """Whether the labels of a corpus are taken to exclude each other: every document has exactly one."""
+    return all(is_single(labels) for _, labels in label_values(corpus))
 
 
 def set_kind(section: dict[str, Any], found: LabelsFound, exclusive: bool | None) -> None:

@@ -29,7 +29,7 @@ from ..files import (
     table_records,
 )
 from ..messages import OTHER_FIELDS, listed
-from .targets import ID_KEY, WEIGHT_KEY
+from .targets import ID_KEY, WEIGHT_KEY, is_complete
 
 #: The number of a line, document or text, and its object.
 Record = tuple[int, dict[str, Any]]
@@ -231,12 +231,22 @@ def cell_of_labels(value: Any) -> str:
 
 
 def doc_records(path: Path, fields: Fields) -> Iterator[Record]:
-    """Documents of spaCy: their texts, their categories, and what they have of id and weight."""
+    """Documents of spaCy: their texts, their categories, and what they have of id and weight.
+
+    Of a complete document (:data:`COMPLETE_KEY`), other labels are 0: its labels are a list, or numbers for all labels.
+    """
     keys = {ID_KEY: fields.id or ID_FIELD, WEIGHT_KEY: fields.weight or WEIGHT_FIELD}
+    others: dict[str, float] = {}
     for number, doc in enumerate(saved_docs(path, Vocab()), start=1):
         record: dict[str, Any] = {fields.text: doc.text}
         if fields.label is not None:
             record[fields.label] = doc.cats
+            if is_complete(doc):
+                if {*doc.cats.values()} <= {0.0, 1.0}:
+                    record[fields.label] = [label for label, value in doc.cats.items() if value]
+                else:
+                    others = others or {label: 0.0 for one in saved_docs(path, Vocab()) for label in one.cats}
+                    record[fields.label] = others | doc.cats
         yield number, record | {keys[key]: doc.user_data[key] for key in keys if key in doc.user_data}
 
 

@@ -15,7 +15,7 @@ from ..messages import listed_in_part
 from ..threads import one_thread_of
 from .choice import HeldOut
 from .corpus import ExtractedCorpus
-from .targets import SUM_TOLERANCE, has_labels_of
+from .targets import has_labels_of, sum_to_one
 
 if TYPE_CHECKING:
     from .textcat import TextCatGraft
@@ -163,4 +163,4 @@ def can_judge(component: TextCatGraft, example: Example) -> bool:
         return has_labels_of(example.reference, component.labels)
     right = {label: value for label, value in example.reference.cats.items() if value}
     known = right.keys() & set(component.labels)
-    return bool(known) and (len(known) == len(right) or abs(sum(right[one] for one in known) - 1.0) <= SUM_TOLERANCE)
+    return bool(known) and (len(known) == len(right) or sum_to_one(right[one] for one in known))

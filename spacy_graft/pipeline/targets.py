@@ -51,6 +51,11 @@ def positive_labels(cats: Mapping[str, float]) -> frozenset[str]:
     return frozenset(label for label, value in cats.items() if value >= LEAST_RIGHT)
 
 
+def sum_to_one(targets: Iterable[float]) -> bool:
+    """Whether targets sum to 1, as those of exclusive labels."""
+    return abs(sum(targets) - 1.0) <= SUM_TOLERANCE
+
+
 def document_name(doc: Doc) -> str:
     """The name of a document in messages: its id, or the beginning of its text."""
     if ID_KEY in doc.user_data:
@@ -271,7 +276,7 @@ class TargetReader:
 
     def _checked_sum(self, doc: Doc, values: np.ndarray) -> float:
         total = float(values.sum())
-        if abs(total - 1.0) > SUM_TOLERANCE:
+        if not sum_to_one([total]):
             name = document_name(doc)
             found = (
                 f"The labels of {name} sum to {total:g} and not to 1: {doc.cats}"

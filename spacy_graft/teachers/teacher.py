@@ -18,7 +18,7 @@ from spacy.language import Language
 
 from ..digests import digest_of
 from ..messages import did_you_mean, listed
-from ..pipeline.targets import SUM_TOLERANCE, Targets
+from ..pipeline.targets import Targets, sum_to_one
 from .probabilities import ProbabilityFile
 from .store import text_name
 
@@ -218,7 +218,7 @@ def checked_cats(cats: Any, labels: Labels, source: str) -> list[float]:
             f"texts; it has {listed(cats)}."
         )
     values = [checked_probability(cats[label], label, source) for label in names]
-    if labels.exclusive and abs(sum(values) - 1.0) > SUM_TOLERANCE:
+    if labels.exclusive and not sum_to_one(values):
         raise ValueError(
             f"{source} the probabilities sum to {sum(values):g} and not to 1. The labels of the student are exclusive; "
             f"for a teacher of independent labels, use textcat_graft_multilabel."
