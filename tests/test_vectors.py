@@ -287,6 +287,20 @@ def test_whole_words_of_a_tokenizer(tmp_path, vocab, kept):
     assert_vectors(found, tuple(kept.values()), VECTORS[list(kept)])
 
 
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"decoder": {"type": "ByteLevel"}},
+        {"pre_tokenizer": {"type": "Sequence", "pretokenizers": [{"type": "Split"}, {"type": "ByteLevel"}]}},
+    ],
+)
+def test_words_of_a_tokenizer_of_bytes(tmp_path, part):
+    """Bytes that are no printable ASCII are written as other characters; "ÃĽ" is half of a letter."""
+    vocab = {"ĠschÃ¶n": 0, "ĠgrÃ¶ÃŁe": 1, "ĠgrÃ": 2, "Ã¶": 3, "Ġ": 4, "ĠÄłorÄ¡": 5, "Ġ天": 6, "ĠðŁĺĢ": 7, "Ġgut": 8}
+    (tmp_path / "tokenizer.json").write_text(json.dumps({"model": {"vocab": vocab}, **part}))
+    assert whole_words(tmp_path / "tokenizer.json") == {0: "schön", 1: "größe", 5: "Ġorġ", 7: "😀", 8: "gut"}
+
+
 @pytest.mark.parametrize("added", [3, [{}], [{"content": []}], ["a"]])
 def test_added_tokens_of_a_tokenizer_that_are_none(tmp_path, added):
     content = {"model": {"vocab": {"a": 0, "b": 1, "c": 2}}, "added_tokens": added}
