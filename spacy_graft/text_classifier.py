@@ -254,8 +254,8 @@ class GraftTextClassifier(LinearClassifier):
         if vectors is None:
             self._fit(TextSpace(readers, shards), X, y, sample_weight)
             return self
-        given = self._checked_vectors(vectors)
         reader = vectors_reader(readers)
+        given = self._checked_vectors(vectors).as_written(reader.form)
 
         def with_vectors(data: TrainingData, read: ReadTexts) -> TrainingData:
             words = read.streams[VECTORS_READER]

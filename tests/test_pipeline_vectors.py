@@ -81,6 +81,29 @@ def test_words_that_no_training_document_has_are_known(trained: Language) -> Non
         assert component_of(trained).predicted(trained.make_doc(f"they came to see the {word}")) == [label]
 
 
+@pytest.mark.parametrize("words", ["all", "training", "pipeline"])
+def test_capitals_of_a_table_make_no_difference(trained: Language, words: str) -> None:
+    """Where words are looked up in lower case: neither for those that are there in it, nor for those that are not."""
+    given = word_vectors()
+    with_capitals = WordVectors(
+        (*given.words[:-1], given.words[-1].upper(), *(word.upper() for word in given.words[:3])),
+        np.concatenate([given.vectors, -given.vectors[:3]]),
+    )
+    nlp = make(words=words)
+    for word, vector in zip(with_capitals.words, with_capitals.vectors, strict=True):
+        nlp.vocab.set_vector(word, vector)
+    examples, dev = (make_examples(nlp, make_records(n, seed)) for n, seed in ((60, 0), (30, 1)))
+    source = vectors_of_vocab if words == "pipeline" else lambda _: with_capitals
+    spacy_graft.fit(nlp, examples, dev=dev, vectors=source)
+    found = {word.text: word.weights for word in component_of(nlp).strongest_words(1000)}
+    expected = {word.text: word.weights for word in component_of(trained).strongest_words(1000)}
+    assert found == {word: expected[word] for word in found}
+    if words != "training":
+        assert found.keys() == expected.keys()
+    nlp.from_bytes(nlp.to_bytes())
+    assert {word.text: word.weights for word in component_of(nlp).strongest_words(1000)} == found
+
+
 def test_report(trained: Language) -> None:
     report = component_of(trained).report
     assert report is not None

@@ -335,6 +335,14 @@ def test_words_that_share_a_vector():
     assert WordVectors(("a", "b", "c", "d"), VECTORS, rows=[0, 2, 2, 1]).places.tolist() == [0, 2, 2, 1]
 
 
+def test_words_have_the_form_that_documents_give_them():
+    """A word that is written so comes before others, and these in their order."""
+    given = WordVectors(("Us", "us", "Paris", "PARIS"), VECTORS, rows=[0, 1, 2, 0])
+    written = given.as_written(str.lower)
+    assert dict(zip(written.words, written.places.tolist(), strict=True)) == {"us": 1, "paris": 2}
+    assert given.as_written(str) is given
+
+
 # Documents
 
 

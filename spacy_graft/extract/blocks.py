@@ -175,6 +175,9 @@ class VectorsBlock(DocumentReader, Protocol):
     def offsets(self, doc: Doc) -> np.ndarray:
         """Return where in ``doc.text`` each symbol starts and ends, in characters: int32 (n_symbols, 2)."""
 
+    def form(self, word: str) -> str:
+        """Return a word as documents have it, such as in lower case."""
+
     def keys(self, words: Sequence[str]) -> np.ndarray:
         """Return the symbols of many words, which are not added to a string store: uint64, 1-D."""
 

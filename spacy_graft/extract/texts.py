@@ -241,6 +241,10 @@ class TextVectors(TextWords):
         read = self._words_of(documents)
         return Stream(self.keys([word for of_document in read for word in of_document]), bounds(map(len, read)))
 
+    def form(self, word: str) -> str:
+        """Return a word as documents have it."""
+        return word.lower() if self.lowercase and self.analyzer is None else word
+
     def keys(self, words: Sequence[str]) -> np.ndarray:
         """Return the symbols of words: uint64, 1-D."""
         return np.array(list(map(word_key, words)), np.uint64)

@@ -106,6 +106,10 @@ class Vectors(BatchReader):
         """Return the word."""
         return self._tokens.text(names)
 
+    def form(self, word: str) -> str:
+        """Return the word as the attribute writes it."""
+        return word.lower() if self.attr == "LOWER" else word
+
     def keys(self, words: Sequence[str]) -> np.ndarray:
         """Return the values of many words, which are not kept: uint64, 1-D."""
         return np.array([get_string_id(word) for word in words], np.uint64)

@@ -60,7 +60,7 @@ def vectors_of_training(
             "The component finds its word vectors in its pipeline (words = 'pipeline'), which has none here. Load them "
             "with the pipeline, and source such a component only into a pipeline that has the same vectors."
         )
-    given = vectors_of_vocab(vocab)
+    given = vectors_of_vocab(vocab).as_written(block.form)
     symbols = block.keys(given.words)
     if given.digest(symbols) != word_scores.digest:
         raise ValueError(
@@ -95,13 +95,13 @@ class VectorsSource:
 
     @cached_property
     def given(self) -> WordVectors:
-        """The vectors; exceptions of the source are passed on."""
+        """The vectors of words as documents write them; exceptions of the source are passed on."""
         if self.block.words == "pipeline" and unwrap(self.read) is not vectors_of_vocab:
             raise ValueError(
                 f"[{self.component}] Block {self.block_name!r} has words = 'pipeline', so that models find the vectors "
                 f"in their pipeline, but a source of others is given. Give none, or set words to 'all' or 'training'."
             )
-        return vectors_from(self.read, self.vocab)
+        return vectors_from(self.read, self.vocab).as_written(self.block.form)
 
     def require(self) -> None:
         """Read the vectors, so that what is wrong with them is known."""

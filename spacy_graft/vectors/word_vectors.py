@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
@@ -57,6 +57,22 @@ class WordVectors:
         """The vector of each word: int64 (n_words)."""
         assert self.rows is not None
         return self.rows
+
+    def as_written(self, form: Callable[[str], str]) -> WordVectors:
+        """The vectors of words as documents write them, where these have a form of each word, such as lower case.
+
+        Of words with the same form, that which is written so has the vector, or else the first.
+        """
+        chosen: dict[str, int] = {}
+        for k, word in enumerate(self.words):
+            if (written := form(word)) == word:
+                chosen[word] = k
+            else:
+                chosen.setdefault(written, k)
+        chosen.pop("", None)
+        if chosen.keys() == set(self.words):
+            return self
+        return WordVectors(tuple(chosen), self.vectors, self.source, self.places[[*chosen.values()]])
 
     def digest(self, symbols: np.ndarray) -> str:
         """A digest of words and vectors, in any order of the words, whose symbols (uint64) are given."""
