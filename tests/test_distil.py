@@ -537,6 +537,26 @@ def test_an_encoder_is_fitted_on_the_labelled_texts(tmp_path: Path) -> None:
     assert encoder.n_texts == n_before + 20
 
 
+@pytest.mark.parametrize(
+    ("encode", "message"),
+    [
+        (lambda texts: np.array([[np.nan if k == 2 else 1.0] * 5 for k in range(len(texts))]), "finite, for text 3 "),
+        (lambda texts: np.ones((len(texts) - 1, 5)), r"the shape \(\d+, 5\) for \d+ texts"),
+        (lambda texts: np.ones((len(texts), 1)), r"the shape \(\d+, 1\) for"),
+        (lambda texts: np.ones(5), r"the shape \(5,\) for"),
+        (lambda texts: None, r"the shape \(\) for"),
+        (lambda texts: ["a"], "The teacher toy fails on a text from 1 to .*ValueError: could not convert"),
+    ],
+)  # fmt: skip
+def test_encoders_that_give_something_else(encode: Any, message: str, tmp_path: Path) -> None:
+    """Nothing of it is stored."""
+    encoder = ToyEncoder()
+    encoder.encode = encode  # type: ignore[method-assign]
+    with pytest.raises(ValueError, match=message):
+        student_of(encoder, weights=[1.0], store=tmp_path / "store")
+    student_of(ToyEncoder(), weights=[1.0], store=tmp_path / "store")
+
+
 def gold_of_toys(exclusive: bool) -> Gold:
     values = np.array([[float(record["label"] == label) for label in LABELS] for record in RECORDS])
     known = np.ones(values.shape, np.bool_)
@@ -753,8 +773,8 @@ def test_bad_onnx_files(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="takes 'pixels', and not the input_ids"):
         spacy_graft.OnnxEncoder(tmp_path)
     write_encoder(tmp_path, np.full((3, 3), np.nan))
-    with pytest.raises(ValueError, match="values that are not finite, for 'goal'"):
-        spacy_graft.OnnxEncoder(tmp_path).encode(["goal"])
+    with pytest.raises(ValueError, match=r"model.onnx gives a vector with values that are not finite, for text 1 "):
+        student_of(spacy_graft.OnnxEncoder(tmp_path), weights=[])
     (tmp_path / "tokenizer.json").write_text("{}")
     with pytest.raises(ValueError, match="is no tokenizer that tokenizers can read"):
         spacy_graft.OnnxEncoder(tmp_path)

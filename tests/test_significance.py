@@ -199,8 +199,8 @@ def test_labels_that_are_not_mentioned_are_those_of_training(name: str) -> None:
 @pytest.mark.parametrize("n_labels", [MANY_LABELS - 1, MANY_LABELS])
 def test_many_labels_are_tested(n_labels: int) -> None:
     nlp = pipeline(words(min_df=1))
-    texts = [f"word{k} number{i}" for k in range(n_labels) for i in range(4)]
-    report = significance(nlp, list(zip(texts, [[f"topic{k // 4}"] for k in range(len(texts))])), permutations=99)
+    pairs = [(f"word{k} number{i}", [f"topic{k}"]) for k in range(n_labels) for i in range(4)]
+    report = significance(nlp, pairs, permutations=99)
     assert len(report.labels) == n_labels
     assert ("topic0", "word0") in {(feature.label, feature.text) for feature in report.features}
 

@@ -13,7 +13,8 @@ import numpy as np
 from ..digests import digest_of
 from ..messages import listed
 from .regression import fitted_heads
-from .teacher import Gold, Head, Teacher
+from .store import text_name
+from .teacher import Gold, Head, Teacher, called
 
 #: The file names of an encoder in a folder.
 ENCODER_FILE, TOKENIZER_FILE = "model.onnx", "tokenizer.json"
@@ -126,8 +127,6 @@ class OnnxEncoder:
                 f"texts or of tokens."
             )
         vector = output[0] if output.ndim == 2 else output[0].mean(axis=0)
-        if not np.isfinite(vector).all():
-            raise ValueError(f"{self.model} gives a vector with values that are not finite, for {text[:40]!r}.")
         return np.asarray(vector / max(float(np.linalg.norm(vector)), 1e-12))
 
 
@@ -157,7 +156,20 @@ class EncoderTeacher(Teacher):
         return self.encoder.width
 
     def rows(self, texts: Sequence[str], first: int) -> np.ndarray:
-        return np.asarray(self.encoder.encode(texts), np.float32)
+        rows = called(self.encoder.name, lambda batch: np.asarray(self.encoder.encode(batch), np.float32), texts, first)
+        if rows.shape != (len(texts), self.width):
+            raise ValueError(
+                f"The encoder {self.encoder.name} gives an array of the shape {rows.shape} for {len(texts):,} texts, "
+                f"and not {(len(texts), self.width)}: a vector of its width for each."
+            )
+        finite = np.isfinite(rows).all(axis=1)
+        if not finite.all():
+            place = int(np.argmin(finite))
+            raise ValueError(
+                f"The encoder {self.encoder.name} gives a vector with values that are not finite, for "
+                f"{text_name(texts[place], first + place + 1)}."
+            )
+        return rows
 
     def heads(self, gold: Gold, rows: np.ndarray) -> list[Head]:
         return fitted_heads(rows.astype(np.float64), gold, self.exclusive)

@@ -11,7 +11,7 @@ from hashlib import sha256
 from numbers import Real
 from pathlib import Path
 from types import FunctionType, MethodType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from spacy.language import Language
@@ -21,6 +21,8 @@ from ..messages import did_you_mean, listed
 from ..pipeline.targets import Targets, sum_to_one
 from .probabilities import ProbabilityFile
 from .store import text_name
+
+ResultT = TypeVar("ResultT")
 
 #: What has a source; other values that a function holds need a digest of their own.
 FUNCTIONS = (FunctionType, MethodType, partial)
@@ -145,13 +147,7 @@ class LabelTeacher(Teacher):
         return len(self.labels.names)
 
     def rows(self, texts: Sequence[str], first: int) -> np.ndarray:
-        try:
-            found = list(self.cats(texts))
-        except Exception as error:  # teachers can raise anything
-            raise ValueError(
-                f"The teacher {self.name} fails on a text from {first + 1} to {first + len(texts)}: "
-                f"{type(error).__name__}: {error}"
-            ) from error
+        found = called(self.name, lambda batch: list(self.cats(batch)), texts, first)
         if len(found) != len(texts):
             raise ValueError(
                 f"The teacher {self.name} returns probabilities of {len(found):,} texts when it is given "
@@ -172,6 +168,17 @@ class LabelTeacher(Teacher):
         values = rows[:, [in_order.index(name) for name in self.labels.names]].astype(np.float64)
         # What was rounded when it was stored sums to 1 again.
         return values / values.sum(axis=1, keepdims=True) if self.labels.exclusive else values
+
+
+def called(name: str, function: Callable[[Sequence[str]], ResultT], texts: Sequence[str], first: int) -> ResultT:
+    """What a function of somebody else returns for texts; a ValueError names them if it fails."""
+    try:
+        return function(texts)
+    except Exception as error:  # it can raise anything
+        raise ValueError(
+            f"The teacher {name} fails on a text from {first + 1} to {first + len(texts)}: "
+            f"{type(error).__name__}: {error}"
+        ) from error
 
 
 class FileTeacher(LabelTeacher):
