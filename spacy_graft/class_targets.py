@@ -226,9 +226,11 @@ def indicator_of(y: Any, multilabel: bool) -> np.ndarray | scipy.sparse.csr_arra
     are_lists = isinstance(y, list | tuple)
     least = 1 if scipy.sparse.issparse(y) or (multilabel and not are_lists) else 2
     if scipy.sparse.issparse(y):
-        if has_many_labels(y.shape[0], y.shape[1], False) and np.isin(y.data, (0, 1)).all():
-            return scipy.sparse.csr_array(y)
-        values = y.toarray()
+        summed = scipy.sparse.csr_array(y, copy=True)
+        summed.sum_duplicates()
+        if has_many_labels(summed.shape[0], summed.shape[1], False) and np.isin(summed.data, (0, 1)).all():
+            return summed
+        values = summed.toarray()
     else:
         values = np.asarray(y) if hasattr(y, "__array__") else y
         if isinstance(values, list | tuple) and values and isinstance(values[0], np.ndarray | list | tuple):

@@ -23,7 +23,7 @@ GZIP_ERRORS = (EOFError, gzip.BadGzipFile, zlib.error)
 #: What separates the cells of tables, by the endings of their names.
 TABLE_ENDINGS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
 #: The first line by which Excel is told what separates the cells.
-SEPARATOR_LINE = re.compile(rb"(\xef\xbb\xbf)?sep=.\r?\n?")
+SEPARATOR_LINE = re.compile(rb"(?:\xef\xbb\xbf)?sep=(.)\r?\n?")
 #: Characters of a cell of a table at the most. The csv module's own limit, 131,072, is less than many documents have.
 LARGEST_CELL = 2**31 - 1
 
@@ -152,6 +152,13 @@ def decoded_lines(path: Path, on_bad_line: Callable[[BadLineError], None]) -> It
 def is_separator_line(number: int, line: bytes) -> bool:
     """Whether a line is the one that tells Excel what separates the cells of the table after it."""
     return number == 1 and SEPARATOR_LINE.fullmatch(line) is not None
+
+
+def separator_for_excel(path: Path) -> str | None:
+    """What Excel is told to separate cells by, if it is."""
+    _, line = next(numbered_lines(path), (1, b""))
+    found = SEPARATOR_LINE.fullmatch(line)
+    return None if found is None else found[1].decode("latin-1")
 
 
 def table_records(

@@ -451,12 +451,13 @@ def jsonl_lines(with_texts: bool) -> list[Record]:
     return [{"cats": right_cats(text), **({"text": text} if with_texts else {})} for text in TEXTS]
 
 
-@pytest.mark.parametrize("kind", ["jsonl", "jsonl.gz", "csv"])
+@pytest.mark.parametrize("kind", ["jsonl", "jsonl.gz", "csv", "semicolons.csv"])
 def test_files_of_probabilities(kind: str, tmp_path: Path) -> None:
     path = tmp_path / f"soft.{kind}"
-    if kind == "csv":
-        rows = [",".join([f'"{text}"', *map(str, reversed(right_cats(text).values()))]) for text in TEXTS]
-        path.write_text("\n".join(["text,sport,music,food", *rows]))
+    if kind.endswith("csv"):
+        separator = "," if kind == "csv" else ";"
+        rows = [[f'"{text}"', *map(str, reversed(right_cats(text).values()))] for text in TEXTS]
+        path.write_text("\n".join(map(separator.join, [["text", "sport", "music", "food"], *rows])))
     else:
         write_jsonl(path, jsonl_lines(with_texts=kind == "jsonl"))
     _, report = student_of(path, n_to_label=7, store=tmp_path / "store", weights=[])

@@ -278,6 +278,16 @@ def test_indicator_matrix_stays_sparse(in_batches):
     assert model.predict(texts).dtype == y.dtype
     np.testing.assert_array_equal(model.predict_proba(texts), lists.predict_proba(texts))
     assert model.score(texts, y) == lists.score(texts, labels)
+    # A pair that is listed twice is 2, as in a table of few labels.
+    rows, columns = y.nonzero()
+    twice = scipy.sparse.coo_matrix(
+        (np.ones(len(rows) + 1), (np.r_[rows, rows[0]], np.r_[columns, columns[0]])), y.shape
+    )
+    uncounted = scipy.sparse.csr_matrix(y, copy=True)
+    uncounted.indices[1] = uncounted.indices[0]
+    for wrong in (twice, uncounted):
+        with pytest.raises(ValueError, match="a matrix of zeros and ones"):
+            GraftTextClassifier(Grafting(l1=1.0), analyzer="word").fit(texts, wrong)
 
 
 @pytest.fixture

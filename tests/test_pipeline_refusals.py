@@ -247,6 +247,17 @@ def test_labels_that_are_not_among_those_given(nlp: Language) -> None:
         start(nlp, [CATS[0], {"b": 0.0, "c": 1.0}], labels=["a", "b"])
 
 
+@WITHOUT_FEATURES
+def test_labels_that_do_not_hold_need_not_be_those_of_the_component(nlp: Language) -> None:
+    """As files have them: it is the document with the label that is named."""
+    docs = [{**cats, "c": 0.0} for cats in CATS]
+    start(nlp, docs, labels=["a", "b"])
+    examples = [make_example(nlp, f"words {i}", one) for i, one in enumerate([*docs, {"a": 0.0, "b": 0.0, "c": 1.0}])]
+    nlp.get_pipe("textcat_graft").initialize(lambda: examples, labels=["a", "b"])  # type: ignore[attr-defined]
+    with pytest.raises(ValueError, match="document 'words 2' has the label 'c'"):
+        nlp.update(examples)
+
+
 def test_labels_of_another_component_of_the_pipeline(nlp: Language) -> None:
     """The labels of a document that hold are one of each component: the sum is not what is wrong."""
     message = r"has the label 'd', which the component does not have.*in another pipeline.* It is document 1 of"

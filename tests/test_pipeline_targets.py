@@ -70,7 +70,7 @@ def test_an_exclusive_label_must_be_there() -> None:
 
 def test_unknown_label_is_named_with_those_there_are() -> None:
     with pytest.raises(ValueError, match=r"'a text' has the label 'd'.*'a', 'b', 'c'"):
-        MULTILABEL.read(doc_of({"a": 1.0, "d": 0.0}))
+        MULTILABEL.read(doc_of({"a": 1.0, "d": 0.5}))
 
 
 @pytest.mark.parametrize("weight", [0.0, -1.0, float("nan"), float("inf"), "2"])

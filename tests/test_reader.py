@@ -267,6 +267,20 @@ def test_the_content_tells_the_form(
     assert caplog.messages == [f"{path} is read as {name}"]
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("c.csv", 'text\n"a, b; c"\n'),
+        ("c.tsv", "text\na, b; c\n"),
+        ("c.csv", 'sep=;\ntext\n"a, b; c"\n'),
+        ("c.csv", "sep=\t\ntext\na, b; c\n"),
+    ],
+)
+def test_one_column_is_separated_as_the_file_says(name: str, text: str, tmp_path: Path, blank: Language) -> None:
+    corpus = JsonlCorpus(write(tmp_path / name, text), label_field=None)
+    assert [example.predicted.text for example in corpus(blank)] == ["a, b; c"]
+
+
 def test_cells_of_labels(tmp_path: Path, blank: Language) -> None:
     path = write(tmp_path / "c.csv", 'text,label\nx,"[""a"", ""b""]"\ny,\nz,"{""a"": 0.5}"\nw,[not JSON\n')
     assert cats_of(JsonlCorpus(path), blank) == [
@@ -342,6 +356,7 @@ BAD_CONTENT = {
     "mark": ("c.csv", b'text,label\n"x,a\ny,b\n', r"line 2: cannot be read as CSV.* goes on to line 3: perhaps"),
     "carriage return": ("c.csv", b"text,label\rx,a\ry,b\r", r"c\.csv, line 1: cannot be read as a table.*end in"),
     "label": ("c.csv", b'text,label\nx,"[1.5]"\n', "line 2: a label must be a string, not 1.5"),
+    "empty label": ("c.csv", b'text,label\nx,a\ny,"[""""]"\n', "line 3: a label must be a string, not an empty one"),
     "weight": ("c.csv", b"text,label,weight\nx,a,much\n", "line 2: the weight, 'weight', must be a positive"),
     "not UTF-8": ("c.csv", b"text,label\n\xff,a\n", "line 2: not UTF-8"),
     "named spacy": ("c.spacy", b'{"text": "x"}', r"c\.spacy does not hold spaCy documents"),

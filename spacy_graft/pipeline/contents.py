@@ -26,6 +26,7 @@ from ..files import (
     is_separator_line,
     json_records,
     numbered_lines,
+    separator_for_excel,
     table_records,
 )
 from ..messages import OTHER_FIELDS, listed
@@ -166,10 +167,15 @@ def is_utf8(line: bytes) -> bool:
 
 
 def header_cells(path: Path, number: int, line: bytes) -> dict[str, list[str]]:
-    """The cells of the first line of a table, for each thing that may separate them."""
+    """The cells of the first line of a table, for each thing that may separate them; what the file says comes first."""
     text = decoded_line(path, number, line).removeprefix("\ufeff")
+    said = separator_for_excel(path), delimiter_by_name(path)
     try:
-        return {delimiter: next(csv_reader([text], delimiter), []) for delimiter in DELIMITERS}
+        return {
+            delimiter: next(csv_reader([text], delimiter), [])
+            for delimiter in dict.fromkeys([*said, *DELIMITERS])
+            if delimiter in DELIMITERS
+        }
     except csv.Error as error:  # carriage returns inside of the line
         raise BadLineError(path, number, f"cannot be read as a table: {error}. Lines end in \\n or \\r\\n.") from error
 

@@ -233,8 +233,8 @@ class TargetReader:
         Raises
         ------
         ValueError
-            If the component does not have a label, a value is not a number in [0, 1], the values of exclusive labels do
-            not sum to 1, or the weight is not a positive number.
+            If the component does not have a label whose value is not 0, a value is not a number in [0, 1], the values
+            of exclusive labels do not sum to 1, or the weight is not a positive number.
         """
         values = np.zeros(len(self.labels))
         complete = self.exclusive or is_complete(doc)
@@ -242,7 +242,8 @@ class TargetReader:
         for label, value in doc.cats.items():
             column = self._columns.get(label)
             if column is None:
-                if self.skips_unknown:
+                # Readers of files say of every document which labels of the file it does not have.
+                if self.skips_unknown or value == 0.0:
                     continue
                 raise ValueError(self._unknown_label(doc, label))
             values[column] = self._checked(doc, label, value)

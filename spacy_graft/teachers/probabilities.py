@@ -12,6 +12,7 @@ import numpy as np
 from ..digests import text_key
 from ..files import BadLineError, as_number, delimiter_by_name, json_records, table_records
 from ..messages import listed
+from ..pipeline.contents import first_line, header_cells
 
 #: The key of the probabilities in JSON lines, as ``spacy-graft classify`` writes them; that of the text, which need not
 #: be there; and columns of tables that are no labels.
@@ -52,8 +53,7 @@ class ProbabilityFile:
         FileNotFoundError
         """
         values, lines, keys = [], [], []
-        delimiter = delimiter_by_name(path)
-        for number, cats, text in record_lines(path) if delimiter is None else table_lines(path, delimiter):
+        for number, cats, text in record_lines(path) if delimiter_by_name(path) is None else table_lines(path):
             values.append(np.array(checked(cats, f"{path}, line {number}:"), np.float32))
             lines.append(number)
             keys.append(None if text is None else text_key(text))
@@ -83,8 +83,10 @@ def record_lines(path: Path) -> Iterator[FileLine]:
         yield number, record[CATS_KEY], text if isinstance(text, str) else None
 
 
-def table_lines(path: Path, delimiter: str) -> Iterator[FileLine]:
-    """The rows of a table whose first line has the labels."""
+def table_lines(path: Path) -> Iterator[FileLine]:
+    """The rows of a table whose first line has the labels; what separates them is what makes most cells of it."""
+    headers = header_cells(path, *first_line(path))
+    delimiter = max(headers, key=lambda separator: len(headers[separator]))
     for number, cells in table_records(path, delimiter):
         cats = {name: as_number(cell) for name, cell in cells.items() if name not in NO_LABELS}
         yield number, cats, cells.get(TEXT_KEY)

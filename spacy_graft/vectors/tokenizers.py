@@ -35,7 +35,7 @@ def whole_words(path: Path) -> dict[int, str]:
     added = content.get("added_tokens")
     contents = [token.get("content") for token in added if isinstance(token, dict)] if isinstance(added, list) else []
     special = {token for token in contents if isinstance(token, str)}
-    begins = BEGINS
+    begins: tuple[str, ...] = BEGINS
     if is_of_bytes([content.get("pre_tokenizer"), content.get("decoder")]):
         begins = BEGINS[:1]
         tokens = {row: text for row, token in tokens.items() if (text := text_of_bytes(token)) is not None}
