@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -14,7 +15,7 @@ from scipy.sparse import issparse
 from .estimator_files import SavedEstimator, checked_values
 from .extract.blocks import BlockKind
 from .extract.feature_lengths import bounded_lengths
-from .extract.streams import Stream, numbers_of_texts
+from .extract.streams import Stream, add_part, numbers_of_texts
 from .extract.texts import (
     SequenceReader,
     TextVectors,
@@ -82,22 +83,19 @@ class TextSpace:
 
     def learn(self, X: Iterable[Any], names: Sequence[str] | None = None) -> ReadTexts:
         """Read training documents batch by batch; they are not kept."""
-        parts: list[dict[str, Stream]] = []
+        parts: dict[str, list[Stream]] = {name: [] for name in self.readers}
         lengths: list[int] = []
+        join = partial(Stream.concatenated, empty=self.place.empty)
 
-        def read(batch: list[Any]) -> tuple[dict[str, Stream], list[int]]:
+        def read(batch: list[Any]) -> list[int]:
             streams = {name: reader.stream(batch, self._words, True) for name, reader in self.readers.items()}
-            kept = {name: self.place.kept(stream) for name, stream in streams.items()}
-            return kept, lengths_of(batch, next(iter(streams.values())))
+            for name, stream in streams.items():
+                add_part(parts[name], self.place.kept(stream), lambda part: len(part.symbols), join)
+            return lengths_of(batch, next(iter(streams.values())))
 
-        for streams, of_batch in results_of_batches(read, documents_of(X)):
-            parts.append(streams)
+        for of_batch in results_of_batches(read, documents_of(X)):
             lengths += of_batch
-        empty = {name: Stream.join([], reader.dtype) for name, reader in self.readers.items()}
-        joined = {
-            name: Stream.concatenated([part[name] for part in parts or [empty]], self.place.empty)
-            for name in self.readers
-        }
+        joined = {name: join(parts[name] or [Stream.join([], reader.dtype)]) for name, reader in self.readers.items()}
         return ReadTexts(joined, np.array(lengths, np.float64))
 
     def read(self, X: Iterable[Any]) -> Iterable[Any]:

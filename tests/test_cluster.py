@@ -102,13 +102,26 @@ def test_a_scheduler_that_is_not_there_is_named(data, tmp_path, monkeypatch):
         fitted(data, Dask(2, str(tmp_path), scheduler="tcp://127.0.0.1:9"))
 
 
+def test_a_scheduler_without_workers_is_told(monkeypatch):
+    from distributed import LocalCluster
+
+    monkeypatch.setattr(on_cluster, "SECONDS_TO_CONNECT", 1)
+    with (
+        LocalCluster(n_workers=0, dashboard_address=":0", silence_logs=50) as local,
+        pytest.raises(ValueError, match=r"The Dask scheduler .* has had no workers for 1 seconds\. Start some: dask"),
+    ):
+        on_cluster.client_of(local.scheduler_address, 2)
+
+
 def test_a_scheduler_that_goes_away_is_a_clear_end(data, tmp_path, monkeypatch):
     from distributed import LocalCluster
 
     monkeypatch.setattr(on_cluster, "SECONDS_TO_CONNECT", 3)  # again, before it gives up
     local = LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0", silence_logs=50)
     place = Dask(1, str(tmp_path), scheduler=local.scheduler_address)
-    with pytest.raises(ValueError, match=r"The Dask cluster .* is lost or has ended: .*Run the same command again"):
+    with pytest.raises(
+        ValueError, match=r"The Dask cluster .* is lost or has ended: .*workers run\. Then run the same"
+    ):
         fitted(data, place, between=local.close)
     assert_same(fitted(data, on_disk_place(tmp_path)), fitted(data, InMemory(1)))
 

@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -21,13 +22,15 @@ from spacy.training import Example
 from thinc.api import Config
 
 from naive import stream_of
-from spacy_graft import GraftTextClassifier, files, fit
+from spacy_graft import Grafting, GraftTextClassifier, files, fit
+from spacy_graft.extract import texts
 from spacy_graft.extract.streams import Stream
 from spacy_graft.index import on_disk, sums
 from spacy_graft.index.ngrams import NgramIndex
 from spacy_graft.index.places import InMemory, OnDisk
 from spacy_graft.index.storage import SharedFolder
 from spacy_graft.index.suffixes import Suffixes
+from spacy_graft.pipeline import corpus
 from spacy_graft.pipeline.whole_save import save_whole
 from spacy_graft.search.kernels import EQUAL, FREE
 from spacy_graft.search.ranges import RangedSearch
@@ -203,6 +206,60 @@ def test_a_folder_that_cannot_be_one(tmp_path, stream):
     (tmp_path / "file").write_text("")
     with pytest.raises(ValueError, match=r"The index cannot be written in .*file: .*\. Give another folder\.$"):
         OnDisk(1, str(tmp_path / "file")).kept(stream)
+
+
+@contextmanager
+def open_files(n: int) -> Iterator[None]:
+    """The process can open so many files more, and must say so if it needs others."""
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    highest = os.open(os.devnull, os.O_RDONLY)  # the lowest number that is free
+    os.close(highest)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (highest + n, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+def test_the_number_of_batches_does_not_matter_to_open_files(tmp_path, monkeypatch):
+    monkeypatch.setattr(texts, "BATCH", 8)
+    monkeypatch.setattr(corpus, "MOST_NEW", 2)
+    rows = [(f"{number:>5} {'good' if number % 3 else 'bad'}", "ab"[number % 3 > 0]) for number in range(600)]
+    models = []
+    for place in (InMemory(1), OnDisk(1, str(tmp_path))):
+        nlp = spacy.blank("xx")
+        nlp.add_pipe("textcat_graft", config={"learner": LEARNER})
+        model = GraftTextClassifier(Grafting(l1=0.5))
+        with open_files(100):
+            fit(nlp, rows, shards=lambda place=place: place)
+            models.append((nlp("good").cats, model.fit(*zip(*rows, strict=True), shards=place).predict_proba(["good"])))
+    assert models[0][0] == models[1][0]
+    np.testing.assert_array_equal(models[0][1], models[1][1])
+
+
+def test_files_that_cannot_be_opened_are_not_for_want_of_room(tmp_path):
+    with open_files(0), pytest.raises(ValueError, match=r"Too many open files\. Allow more open files \(ulimit -n\)"):
+        OnDisk(1, str(tmp_path)).empty(3, np.int32)
+
+
+def test_shards_that_a_killed_process_has_left_are_deleted(tmp_path, stream):
+    place = OnDisk(1, str(tmp_path))
+    place.index(stream, 2, None)
+    shards = the_folder(tmp_path) / on_disk.SHARDS
+    shards.mkdir()
+    (shards / "000000.npz").write_bytes(b"x")
+    place.index(stream, 2, None)
+    assert not shards.exists()
+
+
+def test_room_that_finished_shards_take_is_not_asked_for_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(on_disk, "disk_usage", lambda folder: SimpleNamespace(free=60_000_000))
+    with pytest.raises(ValueError, match=r"has 0\.060 GB of room"):
+        on_disk.require_room_for_index(tmp_path, 10**6, 2)
+    (tmp_path / on_disk.SHARDS).mkdir()
+    (tmp_path / on_disk.SHARDS / "000000.npz").write_bytes(bytes(7_000_000))
+    on_disk.require_room_for_index(tmp_path, 10**6, 2)
 
 
 @pytest.mark.parametrize("name", ["events.bin", "nodes.bin", "distinct.bin", "manifest.json"])

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from .blocks import ReadingBlock, is_item_block
 
+PartT = TypeVar("PartT")
+
 #: Symbols that are copied at once, or a whole document: their places take 16 bytes each.
 COPIED_AT_ONCE = 1 << 20
+#: Parts of like sizes that are joined while more come.
+JOINED_PARTS = 16
 #: Gives an array of a shape and a dtype, as :func:`numpy.empty` does; where it is, is the place's matter.
 Empty = Callable[[Any, Any], np.ndarray]
 
@@ -80,6 +84,19 @@ class Stream:
     def document(self, number: int) -> np.ndarray:
         """The symbols of one document, in the same memory."""
         return self.symbols[self.starts[number] : self.starts[number + 1]]
+
+
+def add_part(
+    parts: list[PartT], part: PartT, size: Callable[[PartT], int], join: Callable[[list[PartT]], PartT]
+) -> None:
+    """Add a part to some that are to be joined, of which there never are many: each can be an open file.
+
+    As soon as there are :data:`JOINED_PARTS` of like sizes, they become one. So everything is copied a number of times
+    that grows with the logarithm of the parts.
+    """
+    parts.append(part)
+    while len(parts) >= JOINED_PARTS and size(parts[-JOINED_PARTS]) < JOINED_PARTS * size(parts[-1]):
+        parts[-JOINED_PARTS:] = [join(parts[-JOINED_PARTS:])]
 
 
 def numbers_of_texts(streams: Collection[Stream], n_documents: int) -> list[int]:

@@ -27,7 +27,7 @@ def client_of(scheduler: str, n_workers: int) -> Client:
     Raises
     ------
     ValueError
-        If Dask is not installed, or there is no scheduler at the address.
+        If Dask is not installed, or there is no scheduler at the address, or no worker.
     """
     try:
         from distributed import Client, LocalCluster
@@ -35,7 +35,9 @@ def client_of(scheduler: str, n_workers: int) -> Client:
         raise ValueError('Dask is not installed: python -m pip install "spacy-graft[dask]".') from error
     try:
         if scheduler:
-            return Client(scheduler, timeout=SECONDS_TO_CONNECT, set_as_default=False)
+            client = Client(scheduler, timeout=SECONDS_TO_CONNECT, set_as_default=False)
+            require_workers(client, scheduler)
+            return client
         cluster = LocalCluster(
             n_workers=n_workers, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.ERROR
         )
@@ -68,9 +70,22 @@ def map_on_cluster(
         client_of.cache_clear()
         with suppress(OSError, TimeoutError, RuntimeError):
             client.close(timeout=1)
+        advice = "Make sure that its scheduler and workers run. Then run" if scheduler else "Run"
         raise ValueError(
-            f"The Dask cluster {scheduler or 'on this machine'} is lost or has ended: "
-            f"{type(error).__name__}: {error}. Run the same command again: it continues after the finished shards."
+            f"The Dask cluster {scheduler or 'on this machine'} is lost or has ended: {type(error).__name__}: "
+            f"{str(error).rstrip('.')}. {advice} the same command again: it continues after the finished shards."
+        ) from error
+
+
+def require_workers(client: Client, scheduler: str) -> None:
+    """Raise a ValueError if a scheduler has no workers, or none that come soon."""
+    try:
+        client.wait_for_workers(1, timeout=SECONDS_TO_CONNECT)
+    except TimeoutError as error:
+        client.close()
+        raise ValueError(
+            f"The Dask scheduler {scheduler} has had no workers for {SECONDS_TO_CONNECT} seconds. Start some: dask "
+            f"worker {scheduler}"
         ) from error
 
 

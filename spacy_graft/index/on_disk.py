@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import platform
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from functools import lru_cache, partial
 from pathlib import Path
@@ -25,7 +26,7 @@ from .fingerprints import column_numbers
 from .ngrams import ANY_LENGTH, NgramIndex
 from .nodes import NodeTable
 from .shards import Assembly, Prefix, Shard, cuts, nodes_of_shard, positions_by_shard
-from .storage import GOES_ON, OPENING, UNREADABLE, ReadT, SharedFolder, StorageError
+from .storage import DISK_FULL, GOES_ON, OPENING, UNREADABLE, ReadT, SharedFolder, StorageError
 from .suffixes import Suffixes, packed_text, packed_words
 from .sums import RangedTree
 from .texts import RankedText
@@ -47,6 +48,7 @@ BYTES_OF_SYMBOL, BYTES_OF_NODE = 10, 37
 BYTES_OF_TEXT = 6
 #: Arrays of the text that shards are made of.
 TEXT_ARRAYS = ("symbols", "words", "alphabet", "ends", "bounds", "documents")
+TOO_MANY_FILES = (errno.EMFILE, errno.ENFILE)
 MANIFEST, OWNER_FILE, PLAN, SHARDS = "manifest.json", "owner.json", "plan.json", "shards"
 
 
@@ -55,7 +57,9 @@ def index_in_folder(place: OnDisk, stream: Stream, min_df: int, max_length: int 
     limit = ANY_LENGTH if max_length is None else min(max_length, ANY_LENGTH)
     digest = digest_of([FORMAT_OF_FILES, stream.symbols, stream.starts, min_df, limit])
     folder = IndexFolder(place.shared(f"index-{digest[:32]}"))
-    if not folder.shared.fetch(MANIFEST):
+    if folder.shared.fetch(MANIFEST):
+        folder.forget_shards()
+    else:
         try:
             with folder.owned():
                 # Another process may have ended with it meanwhile, and have its files open.
@@ -164,6 +168,14 @@ class IndexFolder:
             yield
         finally:
             owner.unlink(missing_ok=True)
+
+    def forget_shards(self) -> None:
+        """Delete the shards of a complete index, which a process that was killed has left."""
+        shards = self.shared.below(SHARDS)
+        if shards.path.is_dir():
+            # Another process may be doing so, and where nothing can be deleted, the index can be read.
+            with suppress(ValueError, OSError), self.owned():
+                shards.remove()
 
     @staticmethod
     def _forget_dead(owner: Path) -> None:
@@ -448,8 +460,12 @@ class Building:
 
 def not_written(folder: Path, error: OSError) -> ValueError:
     """The error of a folder that cannot be written."""
-    is_no_folder = isinstance(error, FileExistsError | NotADirectoryError)
-    remedy = "Give another folder." if is_no_folder else f"Make room, or give another folder. {GOES_ON}"
+    if isinstance(error, FileExistsError | NotADirectoryError):
+        remedy = "Give another folder."
+    elif error.errno in TOO_MANY_FILES:
+        remedy = f"Allow more open files (ulimit -n). {GOES_ON}"
+    else:
+        remedy = f"Make {'room' if error.errno in DISK_FULL else 'it writable'}, or give another folder. {GOES_ON}"
     return ValueError(f"The index cannot be written in {folder}: {reason_of(error).rstrip('.')}. {remedy}")
 
 
@@ -501,10 +517,11 @@ def checksum(path: Path) -> int:
 
 
 def require_room_for_index(folder: Path, n_symbols: int, min_df: int) -> None:
-    """Raise a ValueError if a disk has not enough space for an index."""
+    """Raise a ValueError if a disk has not enough space for what an index in a folder needs beside what is there."""
     bytes_of_position = 4 if n_symbols < 2**31 else 8
     in_files = BYTES_OF_SYMBOL + BYTES_OF_NODE // max(min_df, 1)
-    needed = n_symbols * (BYTES_OF_TEXT + bytes_of_position + 2 * in_files)
+    there = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+    needed = n_symbols * (BYTES_OF_TEXT + bytes_of_position + 2 * in_files) - there
     free = disk_usage(folder).free
     if needed > free:
         # In whole megabytes, rounded down and up: else both could be the same number.

@@ -26,7 +26,7 @@ from ..extract.blocks import (
     is_vectors_block,
 )
 from ..extract.lengths import WORDS, document_lengths, length_of_words, reads_words
-from ..extract.streams import Stream, numbers_of_texts
+from ..extract.streams import Stream, add_part, numbers_of_texts
 from ..extract.unread import document_text
 from ..graft.data import TrainingData
 from ..graft.emptiness import NothingToLearnError, too_little_weight
@@ -190,7 +190,8 @@ class ExtractedCorpus:
     def _finish_part(self) -> None:
         """Turn the last documents into columns."""
         if self._new:
-            self._parts.append(Documents.of(self._new, self.reading, len(self.reader.labels), self.place))
+            part = Documents.of(self._new, self.reading, len(self.reader.labels), self.place)
+            add_part(self._parts, part, len, lambda parts: Documents.joined(parts, self.place))
             self._new, self._new_keys = [], set()
 
     def to_dict(self, strings: StringStore) -> dict[str, Any]:
