@@ -17,6 +17,7 @@ from .extract.texts import DocumentKindError
 from .graft.data import TrainingData
 from .graft.document_vectors import DocumentVectors
 from .graft.emptiness import too_little_weight
+from .graft.memory import require_memory_of_test
 from .graft.network import NamedFeatures, Network, NetworkBuilder
 from .graft.report import Report
 from .graft.settings import CoordinateAscent, Grafting, GraftingPath, PenaltySettings
@@ -171,6 +172,7 @@ class LinearClassifier(ClassifierMixin, LearnerEstimator, SealedEstimator):
         documents = space.learn(X, names)
         require_as_many(n_documents(documents), len(targets))
         # A test takes all documents of each label, however many labels there are.
+        require_memory_of_test(len(targets), len(targets.classes))
         dense = replace(targets, values=targets.dense)
         data = space.training_data(documents, **dense.fields(np.ones(len(targets))))
         return significant_features(data, strata, space.naming(X), checked)

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from conftest import make_example, make_nlp, run
+from spacy_graft import GraftTextClassifier, significance
 from spacy_graft.classifier import GraftClassifier
 from spacy_graft.graft import memory
 from spacy_graft.graft.data import TrainingData
@@ -83,6 +84,31 @@ def test_a_component_is_refused_when_it_is_initialized() -> None:
     examples = [make_example(nlp, "a", {f"label{i}": 1.0}) for i in range(1000)]
     with pytest.raises(ValueError, match=MESSAGE):
         nlp.initialize(lambda: examples)
+
+
+@pytest.mark.parametrize("of_texts", [True, False])
+def test_a_test_of_many_labels_is_refused_or_takes_more(of_texts: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts, sets = ["a", "b"] * 1500, [[f"label{i % 1000}"] for i in range(3000)]
+    nlp = make_nlp("textcat_graft_multilabel")
+
+    def run_test() -> None:
+        if of_texts:
+            GraftTextClassifier(multilabel=True).significance(texts, sets, permutations=20)
+        else:
+            significance(nlp, zip(texts, sets, strict=True), permutations=20)
+
+    tracemalloc.start()
+    try:
+        run_test()
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak >= 3000 * 1000 * (memory.BYTES_OF_DATA + memory.BYTES_OF_TEST)
+    monkeypatch.setattr(memory, "available_bytes", lambda: 5_000_000)
+    with pytest.raises(
+        ValueError, match=r"The test needs at least 0\.1 GB of memory for 3,000 documents × 1,000 labels"
+    ):
+        run_test()
 
 
 def test_labels_that_no_document_has_take_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,6 +26,7 @@ from ..explain.evidence import character_spans
 from ..extract.batches import joined_streams
 from ..extract.blocks import ReadingBlock, is_item_block, is_reading_block
 from ..graft.data import TrainingData
+from ..graft.memory import require_memory_of_test
 from ..pipeline.annotation import documents_before
 from ..pipeline.components import graft_component
 from ..pipeline.corpus import DocPair, fields_of_blocks
@@ -157,6 +158,7 @@ class Annotations:
 
     def fields(self) -> dict[str, Any]:
         """The fields of :class:`TrainingData` that follow from annotations; values of unknown labels are 0."""
+        require_memory_of_test(self.n_documents, len(self.labels))
         targets = np.zeros((self.n_documents, len(self.labels)))
         known = np.zeros(targets.shape, np.bool_)
         targets[self._documents, self._columns] = self._values

@@ -17,6 +17,8 @@ from .data import TrainingData
 LEAST_BYTES_EXCLUSIVE, LEAST_BYTES = 60, 48
 #: Bytes of :class:`TrainingData` a document and label.
 BYTES_OF_DATA = 9
+#: Bytes of a permutation test a document and label, beside these: what is permuted.
+BYTES_OF_TEST = 8
 #: Independent labels are fitted in batches if there are at least so many, with more pairs with documents than this:
 #: all at once they would take more time and memory.
 MANY_LABELS, DOCUMENT_LABELS = 64, 2**20
@@ -58,18 +60,23 @@ def require_memory_for(n_documents: int, n_labels: int, exclusive: bool) -> None
     check_available(n_documents, n_labels, needed)
 
 
+def require_memory_of_test(n_documents: int, n_labels: int) -> None:
+    """Raise a ValueError if a permutation test of all labels, its data included, needs more memory than there is."""
+    check_available(n_documents, n_labels, n_documents * n_labels * (BYTES_OF_DATA + BYTES_OF_TEST), "The test")
+
+
 def least_bytes(n_documents: int, n_labels: int, exclusive: bool) -> int:
     """Return the least memory of a fit beside its data."""
     return n_documents * n_labels * (LEAST_BYTES_EXCLUSIVE if exclusive and n_labels > 2 else LEAST_BYTES)
 
 
-def check_available(n_documents: int, n_labels: int, needed: int) -> None:
+def check_available(n_documents: int, n_labels: int, needed: int, what: str = "Training") -> None:
     """Raise a ValueError if there is less memory than needed."""
     available = available_bytes()
     if available is not None and needed > available:
         raise ValueError(
-            f"Training needs at least {needed / 1e9:.1f} GB of memory for {n_documents:,} documents × {n_labels:,} "
-            f"labels, and {available / 1e9:.1f} GB are available. Train on fewer documents or labels (merge or "
+            f"{what} needs at least {needed / 1e9:.1f} GB of memory for {n_documents:,} documents × {n_labels:,} "
+            f"labels, and {available / 1e9:.1f} GB are available. Take fewer documents or labels (merge or "
             f"leave out rare labels, or divide them among components), or provide more memory."
         )
 
