@@ -464,8 +464,9 @@ def report_of_folds(learner: GraftingPath, documents: ReadDocuments) -> Report |
         return None
     learner = replace(learner, stability=False)
     with warnings.catch_warnings():
-        # A fold need not have all names that constraints have.
-        warnings.filterwarnings("ignore", message="Constraints: No feature", category=UserWarning)
+        # A fold need not have all names that constraints have, nor features under a limit.
+        for message in ("Constraints: No feature", "The model has no features"):
+            warnings.filterwarnings("ignore", message=message, category=UserWarning)
         alone = len(splits) == 1
         paths = [path_of_fold(learner, documents.some(kept), documents.some(part), alone) for kept, part in splits]
     held_out = documents.some(np.concatenate([part for _, part in splits]))

@@ -483,7 +483,8 @@ def test_the_command(tmp_path):
     assert "converged" in table
     removed = call(*arguments, "--no-resolve", "--format", "table").stdout
     assert "Weights were not optimised" in removed
-    assert "must be NAME=LABEL:WEIGHT" in refused(*arguments, "--lock", "goal=sport")
+    for lock in ("goal=sport", "goal:1.5", "goal"):
+        assert "must be NAME=LABEL:WEIGHT" in refused(*arguments, "--lock", lock)
     assert "Did you mean 'sport'" in refused(*arguments, "--lock", "goal=sprot:1")
     assert "Did you mean 'sport'" in refused(*arguments, "--only-positive", "sprot")
     signs = ["--only-positive", "sport", "--only-negative", "sport"]

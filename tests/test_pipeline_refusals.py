@@ -247,6 +247,14 @@ def test_labels_that_are_not_among_those_given(nlp: Language) -> None:
         start(nlp, [CATS[0], {"b": 0.0, "c": 1.0}], labels=["a", "b"])
 
 
+def test_an_empty_label_is_that_of_the_document_that_has_it(nlp: Language) -> None:
+    docs = [{**cats, "": 0.0} for cats in CATS]
+    with pytest.raises(ValueError, match=r"has the label '' .* It is document 3 of the examples"):
+        start(nlp, [*docs, {"a": 0.0, "b": 0.0, "": 1.0}])
+    with pytest.raises(ValueError, match="Labels are non-empty strings, but one is ''"):
+        start(nlp, docs)
+
+
 @WITHOUT_FEATURES
 def test_labels_that_do_not_hold_need_not_be_those_of_the_component(nlp: Language) -> None:
     """As files have them: it is the document with the label that is named."""

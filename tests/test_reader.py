@@ -356,7 +356,6 @@ BAD_CONTENT = {
     "mark": ("c.csv", b'text,label\n"x,a\ny,b\n', r"line 2: cannot be read as CSV.* goes on to line 3: perhaps"),
     "carriage return": ("c.csv", b"text,label\rx,a\ry,b\r", r"c\.csv, line 1: cannot be read as a table.*end in"),
     "label": ("c.csv", b'text,label\nx,"[1.5]"\n', "line 2: a label must be a string, not 1.5"),
-    "empty label": ("c.csv", b'text,label\nx,a\ny,"[""""]"\n', "line 3: a label must be a string, not an empty one"),
     "weight": ("c.csv", b"text,label,weight\nx,a,much\n", "line 2: the weight, 'weight', must be a positive"),
     "not UTF-8": ("c.csv", b"text,label\n\xff,a\n", "line 2: not UTF-8"),
     "named spacy": ("c.spacy", b'{"text": "x"}', r"c\.spacy does not hold spaCy documents"),

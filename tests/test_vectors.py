@@ -46,7 +46,7 @@ def test_glove_files(tmp_path, name):
 
 @pytest.mark.parametrize("ending", ["", " "])
 def test_word2vec_and_fasttext_files(tmp_path, ending):
-    assert_vectors(read_text_vectors(written(tmp_path / "w.vec", ["3 3", *(line + ending for line in LINES)])))
+    assert_vectors(read_text_vectors(written(tmp_path / "w.vec", [line + ending for line in ("3 3", *LINES)])))
 
 
 @pytest.mark.parametrize(
@@ -55,6 +55,7 @@ def test_word2vec_and_fasttext_files(tmp_path, ending):
         (["a 1 2", "b 1 2 3"], 2, "a word and 2 numbers are expected, but there are 3"),
         *((["a 1 2", f"b {extra} 4 5"], 2, "there are 3") for extra in (".3", "3E-05", "nan", "-inf", "+1.")),
         (["a 1 2", "b 1"], 2, "a word and 2 numbers are expected, but there are 1"),
+        (["a 1 2", "b 1  "], 2, "but there are 1 numbers"),
         (["a 1 2", " 1 2"], 2, "a word and 2 numbers are expected, but the word is missing"),
         (["a 1 2", "  1 2"], 2, "the word is missing"),
         (["a 1 2", "b 1 x"], 2, "could not convert"),

@@ -146,15 +146,17 @@ def signs_of(graft: TextCatGraft, positive: Iterable[str], negative: Iterable[st
 def parsed_lock(text: str, graft: TextCatGraft) -> tuple[str, str, float]:
     """Return name, label and weight of a lock; names and labels may have the signs between them in themselves."""
     before, _, number = text.rpartition(":")
-    label = next((label for label in graft.labels if before.endswith(f"={label}")), None)
-    if label is None:
-        check_label(graft, before.rpartition("=")[2] or None)
+    # Of labels that all end it, the longest: "a=b" and not "b".
+    label = max((label for label in graft.labels if before.endswith(f"={label}")), key=len, default=None)
     try:
         weight = float(number)
     except ValueError:
         weight = None
-    if label is None or weight is None:
+    if weight is None or "=" not in before:
         raise CommandError(f"--lock {text!r} must be NAME=LABEL:WEIGHT, such as 'goal={graft.labels[0]}:1.5'.")
+    if label is None:
+        label = before.rpartition("=")[2]
+        check_label(graft, label)
     return before[: -len(label) - 1], label, weight
 
 

@@ -308,7 +308,12 @@ def warnings_of_all_documents() -> Iterator[None]:
     If all of them lack it, the last training warns.
     """
     with warnings.catch_warnings():
-        for message in (NEVER_POSITIVE, NOTHING_FOUND, "Constraints: No feature", "The trained model has no features"):
+        for message in (
+            NEVER_POSITIVE,
+            NOTHING_FOUND,
+            "Constraints: No feature",
+            "The (trained )?model has no features",
+        ):
             warnings.filterwarnings("ignore", message=f".*{message}", category=UserWarning)
         yield
 

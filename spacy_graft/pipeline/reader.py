@@ -314,9 +314,8 @@ class JsonlCorpus:
                 f"numbers, not {json_kind(value)}.",
             )
         for label in found:
-            if not isinstance(label, str) or not label:
-                kind = "an empty one" if label == "" else json_kind(label)
-                raise self._bad(number, f"a label must be a string, not {kind}.")
+            if not isinstance(label, str):
+                raise self._bad(number, f"a label must be a string, not {json_kind(label)}.")
             self._check_surrogates(number, label)
         return set(found)
 

@@ -348,6 +348,8 @@ def read_labels(
                 found[label] = value > 0.0 or found.get(label, False)
         elif unannotated is None:
             unannotated = number, example.reference
+    if "" in found:
+        raise ValueError(f"[{component}] Labels are non-empty strings, but one is ''.")
     if found and unannotated is not None:
         check_cats(component, *unannotated, exclusive, given)
     return CorpusLabels(tuple(found), sum(found.values()), number)
@@ -362,7 +364,8 @@ def check_cats(component: str, number: int, doc: Doc, exclusive: bool, given: Se
     labels: tuple[Any, ...] = tuple(doc.cats)
     try:
         for label in labels:
-            if not isinstance(label, str) or not label:
+            # Of a label of nothing, the document that has it is named, and not the first of the file.
+            if not isinstance(label, str) or (not label and doc.cats[label] != 0.0):
                 raise ValueError(
                     f"[{component}] {document_name(doc)} has the label {label!r} ({type(label).__name__}). Labels are "
                     f"strings of at least one character."

@@ -125,7 +125,7 @@ def source_of_estimator(model: GraftTextClassifier) -> Source:
 
 
 def source_of_component(component: TextCatGraft) -> Source:
-    """What is exported of a component; its scores are those of its explanations."""
+    """What is exported of a component."""
     from ..model.sparse_linear import snapshot_of
     from ..pipeline.textcat import TextCatGraftMultilabel
 

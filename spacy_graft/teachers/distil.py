@@ -195,8 +195,8 @@ def gold_of(component: TextCatGraft, training: Training, labelled: list[Example]
     splits = splits_of(training, rows_of_splits(fold_of, ENOUGH_GOLD), component.vocab.strings)
     if not splits:
         raise ValueError(
-            f"[{component.name}] {len(labelled)} labelled texts are too few to choose the weight of soft labels by: "
-            f"there must be at least {MIN_HELD_OUT}."
+            f"[{component.name}] {np.count_nonzero(fold_of >= 0)} labelled texts are too few to choose the weight of "
+            f"soft labels by: there must be at least {MIN_HELD_OUT} of which a label is known."
         )
     targets = training.corpus.documents().targets
     return Gold([document_text(example.reference) for example in labelled], targets, fold_of, len(splits)), splits

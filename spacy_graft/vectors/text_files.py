@@ -47,7 +47,7 @@ def read_text_vectors(path: Path) -> WordVectors:
     first = next(lines, None)
     if first is None:
         raise ValueError(f"{path} is empty: it has no word vectors.")
-    header = first[1].split(" ")
+    header = first[1].rstrip(" ").split(" ")
     n_words = None
     if len(header) == 2 and all(part.isdecimal() for part in header):
         if max(map(len, header)) > len(str(LARGEST_COUNT)):
@@ -77,7 +77,9 @@ def parsed(path: Path, number: int, line: str, n_columns: int) -> tuple[str, np.
         raise BadLineError(path, number, f"a word and {n_columns} numbers are expected, but the word is missing.")
     if len(values) != n_columns or not word or (" " in word and is_decimal(word.rpartition(" ")[2])):
         raise BadLineError(
-            path, number, f"a word and {n_columns} numbers are expected, but there are {line.count(' ')} numbers."
+            path,
+            number,
+            f"a word and {n_columns} numbers are expected, but there are {line.rstrip(' ').count(' ')} numbers.",
         )
     try:
         with np.errstate(over="ignore"):
