@@ -125,12 +125,8 @@ def distil(
                 f"have no digest, so that another one could not be told from it. Use a function of a module.",
                 stacklevel=2,
             )
-        source.require_number(len(pool.keys))
-        rows = teacher_rows(source, texts, len(pool.keys), None if store is None else Path(store), progress)
-        of_gold = rows[:0]
-        if source.learns:
-            of_gold = teacher_rows(source, gold.texts, len(gold.texts), None, progress)
-        soft = SoftLabels(rows, source.heads(gold, of_gold))
+        file = None if store is None else Path(store)
+        soft = SoftLabels.by(source, texts, len(pool.keys), gold, file, progress)
         taught, held_out = (
             read_pool(nlp, graft, texts, numbers, soft.of_all, progress) for numbers in (pool.taught, pool.held_out)
         )
@@ -300,6 +296,16 @@ class SoftLabels:
     def __init__(self, rows: np.ndarray, heads: Sequence[Head]) -> None:
         self.rows = rows
         self.heads = heads
+
+    @classmethod
+    def by(
+        cls, teacher: Teacher, texts: Iterable[str], n_texts: int, gold: Gold, store: Path | None, progress: Progress
+    ) -> SoftLabels:
+        """Those of texts without labels by a teacher, who may learn from the labelled ones; a store has the former."""
+        teacher.require_number(n_texts)
+        rows = teacher_rows(teacher, texts, n_texts, store, progress)
+        of_gold = teacher_rows(teacher, gold.texts, len(gold.texts), None, progress) if teacher.learns else rows[:0]
+        return cls(rows, teacher.heads(gold, of_gold))
 
     @cached_property
     def of_all(self) -> np.ndarray:
