@@ -22,7 +22,7 @@ from ..pipeline.targets import Targets, sum_to_one
 from .probabilities import ProbabilityFile
 from .store import text_name
 
-ResultT = TypeVar("ResultT")
+SaidT = TypeVar("SaidT")
 
 #: What has a source; other values that a function holds need a digest of their own.
 FUNCTIONS = (FunctionType, MethodType, partial)
@@ -170,7 +170,7 @@ class LabelTeacher(Teacher):
         return values / values.sum(axis=1, keepdims=True) if self.labels.exclusive else values
 
 
-def called(name: str, function: Callable[[Sequence[str]], ResultT], texts: Sequence[str], first: int) -> ResultT:
+def called(name: str, function: Callable[[Sequence[str]], SaidT], texts: Sequence[str], first: int) -> SaidT:
     """What a function of somebody else returns for texts; a ValueError names them if it fails."""
     try:
         return function(texts)
