@@ -238,6 +238,13 @@ class LinearClassifier(ClassifierMixin, LearnerEstimator, SealedEstimator):
         """Return the probabilities of all labels: float64 (n_documents, n_labels)."""
         return as_probabilities(self._scores(X), self._exclusive)
 
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """Return the logarithms of the probabilities, finite where these are 0: float64 (n_documents, n_labels)."""
+        scores = self._scores(X)
+        if self._exclusive:
+            return np.asarray(scores - np.logaddexp.reduce(scores, axis=1, keepdims=True))
+        return np.asarray(-np.logaddexp(0.0, -scores))
+
     def predict(self, X: Any) -> Any:
         """Return the most probable label of each document: an array.
 

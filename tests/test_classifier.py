@@ -90,6 +90,17 @@ def test_several_labels():
     assert model.predict_proba(MATRIX).shape == (80, 2)
 
 
+@pytest.mark.parametrize("multilabel", [False, True])
+def test_logarithms_of_probabilities(multilabel):
+    """They are those of the probabilities, and finite where these are 0."""
+    y = [[label] for label in LABELS] if multilabel else LABELS
+    values = MATRIX * 7.0 - 3.0
+    model = GraftClassifier(Grafting(l1=0.5), multilabel=multilabel).fit(values, y)
+    np.testing.assert_allclose(model.predict_log_proba(values), np.log(model.predict_proba(values)), atol=1e-12)
+    assert (model.predict_proba(1e5 * values) == 0.0).any()
+    assert np.isfinite(model.predict_log_proba(1e5 * values)).all()
+
+
 @pytest.mark.parametrize("kind", [np.asarray, pd.DataFrame, scipy.sparse.csr_array])
 def test_a_matrix_of_one_label(kind):
     column = MATRIX[:, :1].astype(int)
