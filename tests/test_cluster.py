@@ -8,6 +8,7 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
+from threading import Timer
 
 import numpy as np
 import pytest
@@ -102,15 +103,27 @@ def test_a_scheduler_that_is_not_there_is_named(data, tmp_path, monkeypatch):
         fitted(data, Dask(2, str(tmp_path), scheduler="tcp://127.0.0.1:9"))
 
 
-def test_a_scheduler_without_workers_is_told(monkeypatch):
+def test_a_scheduler_without_workers_is_told_of_and_may_get_some(monkeypatch):
     from distributed import LocalCluster
 
     monkeypatch.setattr(on_cluster, "SECONDS_TO_CONNECT", 1)
-    with (
-        LocalCluster(n_workers=0, dashboard_address=":0", silence_logs=50) as local,
-        pytest.raises(ValueError, match=r"The Dask scheduler .* has had no workers for 1 seconds\. Start some: dask"),
-    ):
-        on_cluster.client_of(local.scheduler_address, 2)
+    with LocalCluster(n_workers=0, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as local:
+        timer = Timer(3.0, local.scale, (1,))
+        timer.start()
+        with pytest.warns(UserWarning, match=r"has had no workers for 1 seconds\. If none come .*: dask worker tcp"):
+            assert list(on_cluster.map_on_cluster(local.scheduler_address, 1, abs, [(-3,)])) == [3]
+        on_cluster.client_of(local.scheduler_address, 1).close()
+        on_cluster.client_of.cache_clear()
+
+
+def test_workers_that_come_with_the_first_task_are_waited_for(monkeypatch):
+    from distributed import LocalCluster
+
+    with LocalCluster(n_workers=0, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as local:
+        local.adapt(minimum=0, maximum=1)
+        assert list(on_cluster.map_on_cluster(local.scheduler_address, 1, abs, [(-3,), (4,)])) == [3, 4]
+        on_cluster.client_of(local.scheduler_address, 1).close()
+        on_cluster.client_of.cache_clear()
 
 
 def test_a_scheduler_that_goes_away_is_a_clear_end(data, tmp_path, monkeypatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import suppress
@@ -10,13 +11,14 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .. import __version__
+from ..messages import one_line
 
 if TYPE_CHECKING:
     from distributed import Client
 
 AnswerT = TypeVar("AnswerT")
 
-#: Seconds to wait for a scheduler.
+#: Seconds to wait for a scheduler, and before one without workers is told of.
 SECONDS_TO_CONNECT = 30
 
 
@@ -27,7 +29,7 @@ def client_of(scheduler: str, n_workers: int) -> Client:
     Raises
     ------
     ValueError
-        If Dask is not installed, or there is no scheduler at the address, or no worker.
+        If Dask is not installed, or there is no scheduler at the address.
     """
     try:
         from distributed import Client, LocalCluster
@@ -35,9 +37,7 @@ def client_of(scheduler: str, n_workers: int) -> Client:
         raise ValueError('Dask is not installed: python -m pip install "spacy-graft[dask]".') from error
     try:
         if scheduler:
-            client = Client(scheduler, timeout=SECONDS_TO_CONNECT, set_as_default=False)
-            require_workers(client, scheduler)
-            return client
+            return Client(scheduler, timeout=SECONDS_TO_CONNECT, set_as_default=False)
         cluster = LocalCluster(
             n_workers=n_workers, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.ERROR
         )
@@ -64,6 +64,8 @@ def map_on_cluster(
 
     futures = [client.submit(call_of_version, __version__, function, *arguments, pure=False) for arguments in given]
     try:
+        if scheduler:
+            tell_of_missing_workers(client, scheduler)
         for future in futures:
             yield future.result()
     except (KilledWorker, CancelledError, CommClosedError, TimeoutError) as error:
@@ -73,20 +75,22 @@ def map_on_cluster(
         advice = "Make sure that its scheduler and workers run. Then run" if scheduler else "Run"
         raise ValueError(
             f"The Dask cluster {scheduler or 'on this machine'} is lost or has ended: {type(error).__name__}: "
-            f"{str(error).rstrip('.')}. {advice} the same command again: it continues after the finished shards."
+            f"{one_line(str(error)).rstrip('.')}. {advice} the same command again: it continues after the finished shards."
         ) from error
 
 
-def require_workers(client: Client, scheduler: str) -> None:
-    """Raise a ValueError if a scheduler has no workers, or none that come soon."""
+def tell_of_missing_workers(client: Client, scheduler: str) -> None:
+    """Warn if a scheduler has no workers. It may get some, and those of some clusters come with the first task."""
     try:
         client.wait_for_workers(1, timeout=SECONDS_TO_CONNECT)
-    except TimeoutError as error:
-        client.close()
-        raise ValueError(
-            f"The Dask scheduler {scheduler} has had no workers for {SECONDS_TO_CONNECT} seconds. Start some: dask "
-            f"worker {scheduler}"
-        ) from error
+    except OSError as error:
+        # That it is lost is said where results are waited for.
+        if isinstance(error, TimeoutError) and "workers arrived" in str(error):
+            warnings.warn(
+                f"The Dask scheduler {scheduler} has had no workers for {SECONDS_TO_CONNECT} seconds. If none come by "
+                f"themselves, start some: dask worker {scheduler}",
+                stacklevel=2,
+            )
 
 
 def call_of_version(version: str, function: Callable[..., AnswerT], *arguments: Any) -> AnswerT:
