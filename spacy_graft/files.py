@@ -24,7 +24,8 @@ GZIP_ERRORS = (EOFError, gzip.BadGzipFile, zlib.error)
 TABLE_ENDINGS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
 #: The first line by which Excel is told what separates the cells.
 SEPARATOR_LINE = re.compile(rb"(?:\xef\xbb\xbf)?sep=(.)\r?\n?")
-#: What is seldom known of tables, and of those with tabs in particular.
+#: Advice about rows that cannot be read. Tables with tabs are often written without quoting.
+LINE_ENDS = "Lines end in \\n or \\r\\n."
 QUOTED = (
     "A cell that begins with a quotation mark must end with one, and have two in the place of each within it: if texts "
     "are not written like that, write the file with a CSV library, or as JSON lines."
@@ -129,9 +130,10 @@ def table_rows(
         try:
             row = next(reader, None)
         except csv.Error as error:
-            advice = QUOTED
             if reader.line_num > begun:
                 advice = f"The row goes on to line {reader.line_num:,}: perhaps a quotation mark in it is not closed."
+            else:
+                advice = LINE_ENDS if "new-line" in str(error) else QUOTED
             on_bad_row(BadLineError(path, begun, f"cannot be read as CSV: {error}. {advice}"))
             row = []
         if row is None:

@@ -94,15 +94,34 @@ def test_weights_of_documents_are_kept(tmp_path: Path) -> None:
 
 def test_complete_documents_have_none_of_the_other_labels(tmp_path: Path) -> None:
     docs = []
-    for text, cats in (("x", {"a": 1.0}), ("y", {}), ("z", {"b": 0.5})):
+    for text, cats in (("x", {"a": 1.0, "zero": 0.0}), ("y", {}), ("z", {"b": 0.5})):
         docs.append(spacy.blank("xx")(text))
         docs[-1].cats, docs[-1].user_data[COMPLETE_KEY] = cats, True
     DocBin(docs=docs, store_user_data=True).to_disk(tmp_path / "c.spacy")
     call("convert", tmp_path / "c.spacy", tmp_path / "c.jsonl")
-    assert [row["label"] for row in rows_of(tmp_path / "c.jsonl")] == [["a"], [], {"a": 0.0, "b": 0.5}]
-    examples = JsonlCorpus(tmp_path / "c.spacy")(spacy.blank("xx"))
-    numbers = [(one.reference.cats["a"], one.reference.cats["b"]) for one in examples]
-    assert numbers == [(1.0, 0.0), (0.0, 0.0), (0.0, 0.5)]
+    assert [row["label"] for row in rows_of(tmp_path / "c.jsonl")] == [
+        ["a"],
+        [],
+        {"a": 0.0, "b": 0.5, "zero": 0.0},
+    ]
+    # Labels of the component are known as well, and thousands of them are not written.
+    nlp = spacy.blank("xx")
+    nlp.add_pipe("textcat_graft_multilabel").add_label("a")  # type: ignore[attr-defined]
+    nlp.get_pipe("textcat_graft_multilabel").add_label("c")  # type: ignore[attr-defined]
+    labels = ("a", "b", "c", "zero")
+    found = [one.reference.cats for one in JsonlCorpus(tmp_path / "c.spacy")(nlp)]
+    assert [tuple(map(cats.get, labels)) for cats in found] == [(1, 0, 0, 0), (0, 0, 0, 0), (0, 0.5, 0, 0)]
+    sparse = [one.reference for one in JsonlCorpus(tmp_path / "c.spacy", sparse=True)(nlp)]
+    assert [doc.cats for doc in sparse] == [{"a": 1.0, "zero": 0.0}, {}, {"b": 0.5}]
+    assert all(doc.user_data[COMPLETE_KEY] for doc in sparse)
+
+
+def test_labels_exclude_each_other_as_for_train(tmp_path: Path) -> None:
+    """Where one of several is the most probable, others are unknown."""
+    partly = [{"text": "x", "label": {"a": 1.0}}, {"text": "y", "label": {"a": 0.6, "b": 0.3}}]
+    assert converted(partly, "c.jsonl", tmp_path) == partly
+    (tmp_path / "back.jsonl").unlink()
+    assert [row["label"] for row in converted(partly[:1], "d.jsonl", tmp_path)] == ["a"]
 
 
 def test_fields_have_their_names(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from spacy_graft.pipeline.targets import Targets
 from spacy_graft.solve.losses import SoftmaxLoss
 from spacy_graft.teachers.distil import Pool, margins
 from spacy_graft.teachers.encoder import EncoderTeacher
+from spacy_graft.teachers.probabilities import table_lines
 from spacy_graft.teachers.regression import RIDGES, Regression, ridge_fits, ridge_path
 from spacy_graft.teachers.report import DistilReport
 from spacy_graft.teachers.store import Store
@@ -507,6 +508,22 @@ def test_bad_tables_of_probabilities(content: str, message: str, tmp_path: Path)
         student_of(path)
 
 
+@pytest.mark.parametrize(
+    ("name", "header", "separator"),
+    [
+        ("soft.tsv", "text\tfood, drink, wine, beer\tother", "\t"),
+        ("soft.csv", "text,a; b; c; d; e,other", ","),
+        ("soft.csv", "sep=;\ntext;x,y,z,v;other", ";"),
+        ("soft.csv", "text;a;b", ";"),
+    ],
+)
+def test_what_separates_probabilities(name: str, header: str, separator: str, tmp_path: Path) -> None:
+    """What the file says, or its name if that makes several cells, and not what makes most."""
+    (tmp_path / name).write_text(f"{header}\n{separator.join(['x', '0.25', '0.75'])}\n")
+    expected = dict(zip(header.split(separator)[-2:], (0.25, 0.75), strict=True))
+    assert list(table_lines(tmp_path / name)) == [(header.count("\n") + 2, expected, "x")]
+
+
 # Encoders
 
 
@@ -545,8 +562,10 @@ def test_an_encoder_is_fitted_on_the_labelled_texts(tmp_path: Path) -> None:
         (lambda texts: np.ones((len(texts) - 1, 5)), r"the shape \(\d+, 5\) for \d+ texts"),
         (lambda texts: np.ones((len(texts), 1)), r"the shape \(\d+, 1\) for"),
         (lambda texts: np.ones(5), r"the shape \(5,\) for"),
-        (lambda texts: None, r"the shape \(\) for"),
-        (lambda texts: ["a"], "The teacher toy fails on a text from 1 to .*ValueError: could not convert"),
+        (lambda texts: None, "The encoder toy gives an array of object, and not of real numbers"),
+        (lambda texts: np.ones((len(texts), 5), np.complex64), "an array of complex64, and not of real numbers"),
+        (lambda texts: np.full((len(texts), 5), 1e300), "The encoder toy gives .* not finite, for text 1 "),
+        (lambda texts: [[1.0], []], "The encoder toy fails on a text from 1 to .*ValueError"),
     ],
 )  # fmt: skip
 def test_encoders_that_give_something_else(encode: Any, message: str, tmp_path: Path) -> None:

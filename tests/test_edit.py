@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,7 +12,8 @@ import spacy
 import spacy_graft
 from conftest import WORDS, forged, make_examples, make_nlp, make_records, write_jsonl
 from spacy_graft import GraftClassifier, Grafting, GraftingPath, GraftTextClassifier
-from spacy_graft.cli.edit import edit_tables, edit_values, scores_of
+from spacy_graft.cli.common import CommandError
+from spacy_graft.cli.edit import edit_tables, edit_values, parsed_lock, scores_of
 from spacy_graft.graft.constraints import Constraints
 from test_cli import call, refused
 from test_pipeline_network import Recorder
@@ -456,6 +458,16 @@ def test_scores_of_zero_are_shown():
     assert edit_values(edit, (scores, scores), 1)["dev"] == {"before": scores, "after": scores}
     *_, line = edit_tables(edit, (scores, {"cats_micro_f": 0.5}), 1)
     assert line == "cats_micro_f on dev: 0.0000 before, 0.5000 after"
+
+
+def test_a_lock_of_labels_that_end_alike_is_of_the_longest():
+    component = SimpleNamespace(labels=("b", "a=b", "c:d"))
+    assert parsed_lock("goal=a=b:1.5", component) == ("goal", "a=b", 1.5)
+    assert parsed_lock("goal=b:-1", component) == ("goal", "b", -1.0)
+    assert parsed_lock("x=y:z=c:d:2", component) == ("x=y:z", "c:d", 2.0)
+    for text in ("goal=:1", "goal:1", "=b", "goal=b:"):
+        with pytest.raises(CommandError, match="must be NAME=LABEL:WEIGHT"):
+            parsed_lock(text, component)
 
 
 def test_the_command(tmp_path):

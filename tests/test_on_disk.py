@@ -239,7 +239,7 @@ def test_the_number_of_batches_does_not_matter_to_open_files(tmp_path, monkeypat
 
 
 def test_files_that_cannot_be_opened_are_not_for_want_of_room(tmp_path):
-    with open_files(0), pytest.raises(ValueError, match=r"Too many open files\. Allow more open files \(ulimit -n\)"):
+    with open_files(0), pytest.raises(ValueError, match=rf"{os.strerror(errno.EMFILE)}\. Allow more"):
         OnDisk(1, str(tmp_path)).empty(3, np.int32)
 
 
@@ -260,6 +260,9 @@ def test_room_that_finished_shards_take_is_not_asked_for_again(tmp_path, monkeyp
     (tmp_path / on_disk.SHARDS).mkdir()
     (tmp_path / on_disk.SHARDS / "000000.npz").write_bytes(bytes(7_000_000))
     on_disk.require_room_for_index(tmp_path, 10**6, 2)
+    (tmp_path / on_disk.SHARDS / "000000.npz").rename(tmp_path / on_disk.SHARDS / ".000000.npz.1234")
+    with pytest.raises(ValueError, match=r"has 0\.060 GB of room"):
+        on_disk.require_room_for_index(tmp_path, 10**6, 2)
 
 
 @pytest.mark.parametrize("name", ["events.bin", "nodes.bin", "distinct.bin", "manifest.json"])

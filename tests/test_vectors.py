@@ -297,7 +297,18 @@ def test_whole_words_of_a_tokenizer(tmp_path, vocab, kept):
 )
 def test_words_of_a_tokenizer_of_bytes(tmp_path, part):
     """Bytes that are no printable ASCII are written as other characters; "ÃĽ" is half of a letter."""
-    vocab = {"ĠschÃ¶n": 0, "ĠgrÃ¶ÃŁe": 1, "ĠgrÃ": 2, "Ã¶": 3, "Ġ": 4, "ĠÄłorÄ¡": 5, "Ġ天": 6, "ĠðŁĺĢ": 7, "Ġgut": 8}
+    vocab = {
+        "ĠschÃ¶n": 0,
+        "ĠgrÃ¶ÃŁe": 1,
+        "ĠgrÃ": 2,
+        "Ã¶": 3,
+        "Ġ": 4,
+        "ĠÄłorÄ¡": 5,
+        "Ġ天": 6,
+        "ĠðŁĺĢ": 7,
+        "Ġgut": 8,
+        "ĠĊ": 9,
+    }
     (tmp_path / "tokenizer.json").write_text(json.dumps({"model": {"vocab": vocab}, **part}))
     assert whole_words(tmp_path / "tokenizer.json") == {0: "schön", 1: "größe", 5: "Ġorġ", 7: "😀", 8: "gut"}
 

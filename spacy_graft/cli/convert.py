@@ -74,7 +74,7 @@ class Summary:
     keys : dict of str to int
         How many documents have each key, in the order of its first appearance.
     is_exclusive : bool
-        Whether each document has one label.
+        Whether each document has one label, so that labels are taken to exclude each other.
     """
 
     n_documents: int
@@ -84,12 +84,14 @@ class Summary:
     @classmethod
     def of(cls, corpus: JsonlCorpus, update: Callable[[str], None]) -> Summary:
         """Read and check a corpus."""
+        from .train import is_single
+
         n_documents, is_exclusive, keys = 0, True, Counter[str]()
-        labels = corpus.labels
-        for number, record in with_count(corpus.records(), update, "documents checked"):
+        labels, label_field = corpus.labels, corpus.label_field or ""
+        for _, record in with_count(corpus.records(), update, "documents checked"):
             n_documents += 1
             keys.update(record.keys())
-            is_exclusive = is_exclusive and len(corpus.positive(number, record)) == 1
+            is_exclusive = is_exclusive and is_single(record[label_field])
         return cls(n_documents, keys, is_exclusive and bool(labels))
 
 
@@ -121,8 +123,12 @@ class ConvertedTexts:
 
     def plain_labels(self, number: int, record: dict[str, Any]) -> Any:
         """The labels of a document; of a mapping to 0 or 1, a list of labels, or one if every text has one."""
+        from ..pipeline.contents import CompleteLabels
+
         value, exclusive = record[self.label_key], self.summary.is_exclusive
         if isinstance(value, dict):
+            if isinstance(value, CompleteLabels):
+                value = dict.fromkeys(self.corpus.labels, 0.0) | value
             is_known = exclusive or value.keys() == set(self.corpus.labels)
             if not value or not is_known or not {*value.values()} <= {0, 1}:
                 return value

@@ -61,7 +61,11 @@ def edit_command(
         list[str] | None, typer.Option(metavar="LABEL", help="Label that features may only oppose.")
     ] = None,
     lock: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=LABEL:WEIGHT", help="Weight of a feature that is not trained.")
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=LABEL:WEIGHT",
+            help="Weight of a feature that is not trained. Of labels that end NAME=LABEL, the longest is meant.",
+        ),
     ] = None,
     data: Annotated[
         list[Path] | None,
@@ -152,7 +156,7 @@ def parsed_lock(text: str, graft: TextCatGraft) -> tuple[str, str, float]:
         weight = float(number)
     except ValueError:
         weight = None
-    if weight is None or "=" not in before:
+    if weight is None or "=" not in before[:-1]:
         raise CommandError(f"--lock {text!r} must be NAME=LABEL:WEIGHT, such as 'goal={graft.labels[0]}:1.5'.")
     if label is None:
         label = before.rpartition("=")[2]

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 #: What a model keeps: scores of all words with a vector, or of those of the training documents; or weights of the
 #: columns, where its pipeline has the vectors.
 KnownWords = Literal["all", "training", "pipeline"]
+#: Attributes whose values are in lower case (norms: but for exceptions).
+CASELESS = ("LOWER", "NORM")
 #: The least and the largest smoothing.
 SMALLEST_SMOOTHING, LARGEST_SMOOTHING = 1e-12, 1.0
 
@@ -108,7 +110,7 @@ class Vectors(BatchReader):
 
     def form(self, word: str) -> str:
         """Return the word as the attribute writes it."""
-        return word.lower() if self.attr == "LOWER" else word
+        return word.lower() if self.attr in CASELESS else word
 
     def keys(self, words: Sequence[str]) -> np.ndarray:
         """Return the values of many words, which are not kept: uint64, 1-D."""

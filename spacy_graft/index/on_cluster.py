@@ -75,7 +75,7 @@ def map_on_cluster(
         advice = "Make sure that its scheduler and workers run. Then run" if scheduler else "Run"
         raise ValueError(
             f"The Dask cluster {scheduler or 'on this machine'} is lost or has ended: {type(error).__name__}: "
-            f"{one_line(str(error)).rstrip('.')}. {advice} the same command again: it continues after the finished shards."
+            f"{one_line(error).rstrip('.')}. {advice} the same command again: it continues after the finished shards."
         ) from error
 
 

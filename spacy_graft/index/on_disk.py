@@ -520,8 +520,7 @@ def require_room_for_index(folder: Path, n_symbols: int, min_df: int) -> None:
     """Raise a ValueError if a disk has not enough space for what an index in a folder needs beside what is there."""
     bytes_of_position = 4 if n_symbols < 2**31 else 8
     in_files = BYTES_OF_SYMBOL + BYTES_OF_NODE // max(min_df, 1)
-    there = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-    needed = n_symbols * (BYTES_OF_TEXT + bytes_of_position + 2 * in_files) - there
+    needed = n_symbols * (BYTES_OF_TEXT + bytes_of_position + 2 * in_files) - bytes_of_files(folder)
     free = disk_usage(folder).free
     if needed > free:
         # In whole megabytes, rounded down and up: else both could be the same number.
@@ -530,6 +529,15 @@ def require_room_for_index(folder: Path, n_symbols: int, min_df: int) -> None:
             f"{folder} has {room:,.3f} GB of room, and the index of {n_symbols:,} symbols may need {wanted:,.3f} GB. "
             f"Use a folder on another disk, or a larger min_df."
         )
+
+
+def bytes_of_files(folder: Path) -> int:
+    """The size of the finished files in a folder; those that are being written, or never were, are hidden."""
+    size = 0
+    for file in folder.rglob("[!.]*"):
+        with suppress(FileNotFoundError):  # another process may delete it
+            size += file.stat().st_size * file.is_file()
+    return size
 
 
 def is_of_dead(owner: Path) -> bool:

@@ -18,6 +18,7 @@ from spacy.tokens import Doc, DocBin
 from spacy.vocab import Vocab
 
 from ..files import (
+    LINE_ENDS,
     BadLineError,
     as_number,
     csv_reader,
@@ -48,6 +49,10 @@ EMPTY_CELLS = b",;\t\r\n "
 PYTHON_LIST = re.compile(r"\['.*'\]")
 #: Characters of a cell in messages: where there is no line with names, it is a text.
 LONGEST_SHOWN = 40
+
+
+class CompleteLabels(dict[str, float]):
+    """The targets of a document that has none of the labels which are not there."""
 
 
 class Form(StrEnum):
@@ -177,7 +182,7 @@ def header_cells(path: Path, number: int, line: bytes) -> dict[str, list[str]]:
             if delimiter in DELIMITERS
         }
     except csv.Error as error:  # carriage returns inside of the line
-        raise BadLineError(path, number, f"cannot be read as a table: {error}. Lines end in \\n or \\r\\n.") from error
+        raise BadLineError(path, number, f"cannot be read as a table: {error}. {LINE_ENDS}") from error
 
 
 def records_of(path: Path, content: Content, fields: Fields) -> Iterator[Record]:
@@ -237,22 +242,12 @@ def cell_of_labels(value: Any) -> str:
 
 
 def doc_records(path: Path, fields: Fields) -> Iterator[Record]:
-    """Documents of spaCy: their texts, their categories, and what they have of id and weight.
-
-    Of a complete document (:data:`COMPLETE_KEY`), other labels are 0: its labels are a list, or numbers for all labels.
-    """
+    """Documents of spaCy: their texts, their categories, and what they have of id and weight."""
     keys = {ID_KEY: fields.id or ID_FIELD, WEIGHT_KEY: fields.weight or WEIGHT_FIELD}
-    others: dict[str, float] = {}
     for number, doc in enumerate(saved_docs(path, Vocab()), start=1):
         record: dict[str, Any] = {fields.text: doc.text}
         if fields.label is not None:
-            record[fields.label] = doc.cats
-            if is_complete(doc):
-                if {*doc.cats.values()} <= {0.0, 1.0}:
-                    record[fields.label] = [label for label, value in doc.cats.items() if value]
-                else:
-                    others = others or {label: 0.0 for one in saved_docs(path, Vocab()) for label in one.cats}
-                    record[fields.label] = others | doc.cats
+            record[fields.label] = CompleteLabels(doc.cats) if is_complete(doc) else doc.cats
         yield number, record | {keys[key]: doc.user_data[key] for key in keys if key in doc.user_data}
 
 

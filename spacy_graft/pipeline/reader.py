@@ -20,7 +20,7 @@ from ..files import BadLineError, json_kind
 from ..held_out import DEV_PART, numbers_of_folds
 from ..messages import OTHER_FIELDS, listed, unpaired_surrogate
 from ..options import check_counts, check_flags
-from .contents import ID_FIELD, WEIGHT_FIELD, Content, Fields, Form, Record, content_of, records_of
+from .contents import ID_FIELD, WEIGHT_FIELD, CompleteLabels, Content, Fields, Form, Record, content_of, records_of
 from .lazy import LazyBatch, LazyText, require_lazy_readers, take_long_texts, unread_doc
 from .targets import COMPLETE_KEY, ID_KEY, WEIGHT_KEY, positive_labels
 from .tokenizer import Chunks
@@ -38,7 +38,8 @@ class JsonlCorpus:
 
     - a string: the only label of the document,
     - a list of strings: all labels of the document (none if it is empty), or
-    - an object with a number in [0, 1] for each label: the targets. Labels that are not in it are unknown.
+    - an object with a number in [0, 1] for each label: the targets. Labels that are not in it are unknown, but for
+      documents of spaCy that are complete (``graft_complete``).
 
     Integers are names of labels as well: 1 is the label ``"1"``.
 
@@ -48,8 +49,8 @@ class JsonlCorpus:
     ``nlp.batch_size`` lines, and the lines and symbols of documents that have been predicted.
 
     In a table, the cell of the labels is one label, none if it is empty, or a list or object as JSON. Documents of
-    spaCy have their labels in ``doc.cats``, and id and weight in ``doc.user_data``, where they are kept. Of their
-    annotation nothing is read: the pipeline tokenizes the texts, as it does in prediction.
+    spaCy have their labels in ``doc.cats``, and in ``doc.user_data`` id and weight and whether other labels are 0. Of
+    their annotation nothing is read: the pipeline tokenizes the texts, as it does in prediction.
 
     Parameters
     ----------
@@ -257,7 +258,7 @@ class JsonlCorpus:
 
     def _annotated(self, reference: Doc, number: int, record: dict[str, Any], labels: list[str]) -> Doc:
         reference.cats = self._cats(number, record, labels)
-        if self.sparse and not isinstance(record.get(self.label_field or ""), dict):
+        if self.sparse and self._is_complete(record.get(self.label_field or "")):
             reference.user_data[COMPLETE_KEY] = True
         if (id_field := self._id_field(record)) is not None:
             reference.user_data[ID_KEY] = self._id(number, record, id_field)
@@ -290,10 +291,17 @@ class JsonlCorpus:
         positive = self._labels_of(number, record)
         value = None if self.label_field is None else record[self.label_field]
         if isinstance(value, dict):
-            return {label: self._probability(number, label, item) for label, item in value.items()}
+            others = labels if self._is_complete(value) and not self.sparse else ()
+            targets = {label: self._probability(number, label, item) for label, item in value.items()}
+            return dict.fromkeys(others, 0.0) | targets
         if self.sparse:
             return dict.fromkeys(sorted(positive), 1.0)
         return {label: float(label in positive) for label in labels}
+
+    @staticmethod
+    def _is_complete(value: Any) -> bool:
+        """Whether a document has none of the labels that are not in this value."""
+        return isinstance(value, CompleteLabels) or not isinstance(value, dict)
 
     def _probability(self, number: int, label: str, value: Any) -> float:
         if not isinstance(value, int | float) or not 0.0 <= value <= 1.0:

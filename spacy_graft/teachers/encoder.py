@@ -153,20 +153,25 @@ class EncoderTeacher(Teacher):
 
     @property
     def width(self) -> int:
-        return self.encoder.width
+        return int(self.encoder.width)
 
     def rows(self, texts: Sequence[str], first: int) -> np.ndarray:
-        rows = called(self.encoder.name, lambda batch: np.asarray(self.encoder.encode(batch), np.float32), texts, first)
+        name = f"The encoder {self.encoder.name}"
+        given = called(name, lambda batch: np.asarray(self.encoder.encode(batch)), texts, first)
+        if given.dtype.kind not in "fiu":
+            raise ValueError(f"{name} gives an array of {given.dtype}, and not of real numbers.")
+        with np.errstate(over="ignore"):
+            rows = given.astype(np.float32)
         if rows.shape != (len(texts), self.width):
             raise ValueError(
-                f"The encoder {self.encoder.name} gives an array of the shape {rows.shape} for {len(texts):,} texts, "
+                f"{name} gives an array of the shape {rows.shape} for {len(texts):,} texts, "
                 f"and not {(len(texts), self.width)}: a vector of its width for each."
             )
         finite = np.isfinite(rows).all(axis=1)
         if not finite.all():
             place = int(np.argmin(finite))
             raise ValueError(
-                f"The encoder {self.encoder.name} gives a vector with values that are not finite, for "
+                f"{name} gives a vector with values that are not finite, for "
                 f"{text_name(texts[place], first + place + 1)}."
             )
         return rows

@@ -147,7 +147,7 @@ class LabelTeacher(Teacher):
         return len(self.labels.names)
 
     def rows(self, texts: Sequence[str], first: int) -> np.ndarray:
-        found = called(self.name, lambda batch: list(self.cats(batch)), texts, first)
+        found = called(f"The teacher {self.name}", lambda batch: list(self.cats(batch)), texts, first)
         if len(found) != len(texts):
             raise ValueError(
                 f"The teacher {self.name} returns probabilities of {len(found):,} texts when it is given "
@@ -176,8 +176,7 @@ def called(name: str, function: Callable[[Sequence[str]], SaidT], texts: Sequenc
         return function(texts)
     except Exception as error:  # it can raise anything
         raise ValueError(
-            f"The teacher {name} fails on a text from {first + 1} to {first + len(texts)}: "
-            f"{type(error).__name__}: {error}"
+            f"{name} fails on a text from {first + 1} to {first + len(texts)}: {type(error).__name__}: {error}"
         ) from error
 
 

@@ -44,7 +44,7 @@ def whole_words(path: Path) -> dict[int, str]:
     for row, token in sorted(tokens.items()):
         word = token.lstrip("".join(begins)) if marks and token.startswith(begins) else token
         is_part = not token.startswith(begins) if marks else token.startswith(CONTINUES)
-        if word and not is_part and token not in special:
+        if word.strip() and not is_part and token not in special:
             rows.setdefault(word, row)
     return {row: word for word, row in rows.items()}
 

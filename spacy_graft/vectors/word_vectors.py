@@ -61,7 +61,8 @@ class WordVectors:
     def as_written(self, form: Callable[[str], str]) -> WordVectors:
         """The vectors of words as documents write them, where these have a form of each word, such as lower case.
 
-        Of words with the same form, that which is written so has the vector, or else the first.
+        Of words with the same form, that which is written so has the vector, or else the first: :meth:`digest` then
+        depends on their order.
         """
         chosen: dict[str, int] = {}
         for k, word in enumerate(self.words):
@@ -69,7 +70,6 @@ class WordVectors:
                 chosen[word] = k
             else:
                 chosen.setdefault(written, k)
-        chosen.pop("", None)
         if chosen.keys() == set(self.words):
             return self
         return WordVectors(tuple(chosen), self.vectors, self.source, self.places[[*chosen.values()]])
