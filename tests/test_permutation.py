@@ -11,15 +11,14 @@ from spacy_graft.extract.streams import Stream
 from spacy_graft.index.items import ItemIndex
 from spacy_graft.index.ngrams import NgramIndex
 from spacy_graft.matrices import bags_of
-from spacy_graft.permutation import kernels
-from spacy_graft.permutation.contrasts import Contrast
+from spacy_graft.permutation import contrasts, kernels
+from spacy_graft.permutation.contrasts import Contrast, Orders
 from spacy_graft.permutation.permutations import (
     ColumnStatistics,
     PermutationTest,
     add_permutations,
     bins_of,
     permutation_test,
-    permuted,
     rates_of_labels,
 )
 
@@ -75,11 +74,32 @@ def test_variance_is_that_of_all_permutations(seed: int, kind: str) -> None:
     np.testing.assert_allclose(contrast.scales(index, tested), expected, rtol=1e-9)
 
 
+def permuted(contrast: Contrast, n_permutations: int, seed: int) -> np.ndarray:
+    orders = Orders(n_permutations, seed).within(contrast.strata)
+    return np.concatenate([contrast.permuted(some) for _, some in orders], axis=1)
+
+
+@pytest.mark.parametrize("room", [0, contrasts.KEPT_ORDERS])
+def test_orders_are_those_of_the_strata(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether those of an earlier label are kept or not, and whatever strata it had."""
+    monkeypatch.setattr(contrasts, "KEPT_ORDERS", room)
+    rng = np.random.default_rng(0)
+    strata = [rng.integers(0, 3, 40), rng.integers(0, 3, 40)]
+    drawn = Orders(100, 5)
+    for of_label in (strata[0], strata[0].copy(), strata[1], strata[0]):
+        orders = np.concatenate([some for _, some in drawn.within(of_label)])
+        expected = np.concatenate([some for _, some in Orders(100, 5).within(of_label)])
+        np.testing.assert_array_equal(orders, expected)
+        assert (of_label[orders] == np.sort(of_label)).all()
+        assert (np.sort(orders, axis=1) == np.arange(40)).all()
+
+
 @pytest.mark.parametrize("n_strata", [1, 20])
 def test_permuted_values_stay_in_their_strata(n_strata: int) -> None:
     rng = np.random.default_rng(0)
     contrast = random_contrast(rng, 50, n_strata)
-    shuffled = contrast.permuted(rng.random((50, 7)))
+    ((_, orders),) = Orders(7, 0).within(contrast.strata)
+    shuffled = contrast.permuted(orders)
     assert shuffled.shape == (50, 7)
     for lane in shuffled.T:
         for stratum in np.unique(contrast.strata):
@@ -90,7 +110,7 @@ def test_permuted_values_stay_in_their_strata(n_strata: int) -> None:
 
 def test_every_permutation_is_as_likely() -> None:
     contrast = Contrast.of(np.array([1.0, 0.0, 0.0, 1.0]), np.ones(4, np.bool_), np.zeros(4, np.int64))
-    shuffled = contrast.permuted(np.random.default_rng(0).random((4, 6000))) > 0.0
+    shuffled = permuted(contrast, 6000, 0) > 0.0
     counts = np.unique(shuffled.T, axis=0, return_counts=True)[1]
     assert len(counts) == 6
     assert (np.abs(counts - 1000) < 120).all()
@@ -113,7 +133,7 @@ def test_against_numpy(seed: int) -> None:
     for contrast, of_label, rates in zip(contrasts, test.columns, test.rates, strict=True):
         histogram = np.zeros((n_permutations, 2, kernels.HISTOGRAM_BINS), np.int32)
         tallied = np.zeros_like(histogram)
-        lanes = np.concatenate([values for _, values in permuted(contrast, n_permutations, seed)], axis=1)
+        lanes = permuted(contrast, n_permutations, seed)
         for index, nodes, column in zip(indexes, tested, of_label, strict=True):
             scales = contrast.scales(index, nodes)
             used = scales > 0.0
@@ -197,7 +217,7 @@ def test_rates_of_false_discoveries_by_their_definition(by_sign: bool) -> None:
     test = permutation_test([index], [index.distinct], contrasts, 199, 0, by_sign=by_sign)
     found = []
     for contrast, (column,) in zip(contrasts, test.columns, strict=True):
-        lanes = np.concatenate([values for _, values in permuted(contrast, 199, 0)], axis=1)
+        lanes = permuted(contrast, 199, 0)
         null = lanes.T @ dense(index) * contrast.scales(index, index.distinct)
         for side in (np.negative, np.positive) if by_sign else (np.abs,):
             z = np.maximum(side(column.z), 0.0)

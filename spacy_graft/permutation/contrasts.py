@@ -11,6 +11,10 @@ from ..index.items import ItemIndex
 from ..index.kernels import LANES
 from ..index.ngrams import NgramIndex
 
+#: Permutations that are drawn at a time; a multiple of :data:`LANES`.
+DRAWN = 64
+#: Bytes of orders that are kept for other labels, at the most.
+KEPT_ORDERS = 2**27
 #: Share of a sum of squares below which a variance is nothing but rounding.
 NO_VARIANCE = 1e-12
 
@@ -77,13 +81,49 @@ class Contrast:
         scales[used] = 1.0 / np.sqrt(squared_sigma[used])
         return scales
 
-    def permuted(self, keys: np.ndarray) -> np.ndarray:
-        """Return the values in the order of random ``keys`` (documents, k) within strata: float64 (documents, k)."""
+    def permuted(self, orders: np.ndarray) -> np.ndarray:
+        """Return the values under permutations, int32 (k, documents) of :class:`Orders`: float64 (documents, k)."""
         in_strata = self.values[np.argsort(self.strata, kind="stable")]
-        shuffled = np.empty(keys.shape)
-        for lane, of_lane in enumerate(keys.T):
-            shuffled[np.lexsort((of_lane, self.strata)), lane] = in_strata
+        shuffled = np.empty(orders.shape[::-1])
+        for lane, order in enumerate(orders):
+            shuffled[order, lane] = in_strata
         return shuffled
+
+
+class Orders:
+    """Random orders of documents within strata, the same for all labels that have these strata.
+
+    To sort takes most of the time of a test of many labels in few documents. What has been drawn is kept for the next
+    label, where it takes at most :data:`KEPT_ORDERS` bytes: 4 a document and permutation.
+
+    Parameters
+    ----------
+    n_permutations : int
+    seed : int
+    """
+
+    def __init__(self, n_permutations: int, seed: int) -> None:
+        self.n_permutations, self.seed = n_permutations, seed
+        self._strata = np.empty(0, np.int64)
+        self._kept: dict[int, np.ndarray] = {}
+
+    def within(self, strata: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+        """Yield the first number of some permutations, and these: int32 (k, documents)."""
+        if not np.array_equal(strata, self._strata):
+            self._strata, self._kept = strata, {}
+        are_kept = 4 * len(strata) * self.n_permutations <= KEPT_ORDERS
+        for first in range(0, self.n_permutations, DRAWN):
+            orders = self._kept.get(first)
+            if orders is None:
+                orders = self._drawn(first)
+                if are_kept:
+                    self._kept[first] = orders
+            yield first, orders
+
+    def _drawn(self, first: int) -> np.ndarray:
+        k = min(DRAWN, self.n_permutations - first)
+        keys = np.random.default_rng([self.seed, first]).random((len(self._strata), k))
+        return np.array([np.lexsort((of_lane, self._strata)) for of_lane in keys.T], np.int32)
 
 
 def moments_inside(

@@ -6,7 +6,7 @@ cost is that of one search, whatever the number of columns (Westfall & Young 199
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,12 +14,10 @@ import numpy as np
 from ..index.items import ItemIndex
 from ..index.kernels import LANES
 from ..index.ngrams import NgramIndex
-from .contrasts import Contrast
+from .contrasts import Contrast, Orders
 from .kernels import HISTOGRAM_BINS, LEAST, TIE, WIDTH, tally
 
 NodeIndex = NgramIndex | ItemIndex
-#: Permutations that are drawn at a time; a multiple of :data:`LANES`.
-DRAWN = 64
 #: Share of the permutations that are allowed to have more false discoveries than the estimated rate takes for true.
 UPPER_TAIL = 0.05
 
@@ -45,7 +43,8 @@ class ColumnStatistics:
 class PermutationTest:
     """The statistics of all columns, and their distribution over permutations.
 
-    Memory: 12 bytes a node and label, and 401 rates a label. While a label is tested, 800 counts a permutation.
+    Memory: 12 bytes a node and label, and 401 rates a label. While a label is tested, 800 counts a permutation. And
+    what :class:`.contrasts.Orders` keep.
 
     Attributes
     ----------
@@ -187,7 +186,7 @@ def permutation_test(
         Is given each contrast and its statistics, to set z to 0 where nothing is to be said of a column, before the
         rates are estimated.
     """
-    maxima = np.zeros(n_permutations)
+    maxima, drawn = np.zeros(n_permutations), Orders(n_permutations, seed)
     columns: list[list[ColumnStatistics]] = []
     rates: list[np.ndarray] = []
     n_tested = 0
@@ -197,7 +196,8 @@ def permutation_test(
                     for index, scale in zip(indexes, scales, strict=True)]  # fmt: skip
         # Of one label at a time: a megabyte for 300 permutations.
         histogram = np.zeros((n_permutations, 2, HISTOGRAM_BINS), np.int32)
-        for first, values in permuted(contrast, n_permutations, seed):
+        for first, orders in drawn.within(contrast.strata):
+            values = contrast.permuted(orders)
             lanes = slice(first, first + values.shape[1])
             for index, scale, column in zip(indexes, scales, of_label, strict=True):
                 add_permutations(index, scale, column, values, maxima[lanes], histogram[lanes])
@@ -215,14 +215,6 @@ def statistics(index: NodeIndex, contrast: Contrast, scales: np.ndarray) -> np.n
     for _, first, last, sums in index.passes(contrast.values[:, None]):
         z[first:last] = sums[: last - first, 0]
     return z * scales
-
-
-def permuted(contrast: Contrast, n_permutations: int, seed: int) -> Iterator[tuple[int, np.ndarray]]:
-    """Yield the first number of some permutations, and the label under them: float64 (documents, k)."""
-    for first in range(0, n_permutations, DRAWN):
-        random = np.random.default_rng([seed, first])
-        k = min(DRAWN, n_permutations - first)
-        yield first, contrast.permuted(random.random((len(contrast.values), k)))
 
 
 def add_permutations(
