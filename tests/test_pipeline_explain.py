@@ -6,7 +6,7 @@ import itertools
 import json
 import math
 import sys
-from dataclasses import FrozenInstanceError, replace
+from dataclasses import FrozenInstanceError, asdict, replace
 
 import pytest
 import spacy
@@ -164,6 +164,9 @@ def test_plain_values(fitted: Language) -> None:
     doc = fitted("salt and a goal")
     explanation = component_of(fitted).explain(doc)
     plain = json.loads(json.dumps(explanation.to_dict()))
+    for label, written in zip(explanation, plain["labels"], strict=True):
+        assert written["contributions"] == json.loads(json.dumps([asdict(part) for part in label.contributions]))
+        assert json.loads(json.dumps(label.to_dict())) == written
     assert plain["text"] == doc.text
     assert [label["label"] for label in plain["labels"]] == list(TELLING)
     first = plain["labels"][0]["contributions"][0]

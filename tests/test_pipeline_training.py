@@ -37,7 +37,7 @@ from spacy_graft.graft.data import TrainingData
 from spacy_graft.graft.report import Report
 from spacy_graft.graft.solution import Solution
 from spacy_graft.graft.start import start
-from spacy_graft.heap import frozen_heap
+from spacy_graft.heap import frozen_heap, no_collections
 from spacy_graft.pipeline.targets import WEIGHT_KEY
 from spacy_graft.pipeline.textcat import TextCatGraft, TextCatGraftMultilabel
 from spacy_graft.pipeline.training import Training
@@ -542,6 +542,15 @@ def test_a_training_is_none_once_copied(nlp: Language, examples: list[Example]) 
 
 def test_multilabel_component_is_one_of_ours() -> None:
     assert isinstance(component_of(make_nlp("textcat_graft_multilabel")), TextCatGraftMultilabel)
+
+
+def test_collections_go_on_where_there_were_some() -> None:
+    with no_collections():
+        assert not gc.isenabled()
+        with no_collections():
+            pass
+        assert not gc.isenabled()
+    assert gc.isenabled()
 
 
 def test_what_others_have_frozen_stays_frozen() -> None:

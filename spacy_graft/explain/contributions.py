@@ -46,6 +46,16 @@ class Member:
     places: tuple[tuple[Span, ...], ...]
     relations: tuple[str, ...] = ()
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for JSON."""
+        return {
+            "text": self.text,
+            "block": self.block,
+            "kind": self.kind,
+            "places": tuple(tuple(span.__dict__.copy() for span in place) for place in self.places),
+            "relations": self.relations,
+        }
+
 
 @dataclass(frozen=True)
 class Contribution:
@@ -71,6 +81,13 @@ class Contribution:
     value: float
     contribution: float
     members: tuple[Member, ...]
+
+    def to_dict(self, written: dict[int, dict[str, Any]]) -> dict[str, Any]:
+        """Return plain values, for JSON; ``written`` are those of members by their ids, which labels share."""
+        for member in self.members:
+            if id(member) not in written:
+                written[id(member)] = member.to_dict()
+        return {**self.__dict__, "members": tuple(written[id(member)] for member in self.members)}
 
 
 # A page has a thousand spans, members and contributions. The constructor of a frozen dataclass sets field by field and

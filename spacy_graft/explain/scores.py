@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from math import fsum
 from typing import Any
 
 import numpy as np
 
+from ..heap import frozen_heap
 from ..messages import did_you_mean, listed, printable
 from .contributions import Contribution, Member, places_of, with_fields
 from .html.page import label_view, words_view
@@ -70,8 +71,15 @@ class LabelExplanation:
         """The same table as HTML, in a notebook."""
         return words_view(self)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values, for JSON."""
+    def to_dict(self, written: dict[int, dict[str, Any]] | None = None) -> dict[str, Any]:
+        """Return plain values, for JSON.
+
+        Parameters
+        ----------
+        written : dict, optional
+            Members of contributions that another label has as well, and that are to be shared (:class:`Contribution`).
+        """
+        written = {} if written is None else written
         return {
             "label": self.label,
             "against": self.against,
@@ -79,7 +87,7 @@ class LabelExplanation:
             "score": self.score,
             "intercept": self.intercept,
             "words": [row.to_dict() for row in self.words],
-            "contributions": [asdict(part) for part in self.contributions],
+            "contributions": [part.to_dict(written) for part in self.contributions],
         }
 
 
@@ -125,7 +133,9 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
-        return {"text": self.text, "labels": [label.to_dict() for label in self.labels]}
+        written: dict[int, dict[str, Any]] = {}
+        with frozen_heap():
+            return {"text": self.text, "labels": [label.to_dict(written) for label in self.labels]}
 
     def to_dataframe(self, fragments: bool = False) -> Any:
         """Return a pandas ``DataFrame`` with one row for each label and word or phrase.

@@ -31,6 +31,7 @@ from ..graft.constraints import Constraints
 from ..graft.memory import MANY_LABELS, require_memory_for
 from ..graft.report import Report
 from ..graft.solution import Solution
+from ..heap import frozen_heap
 from ..messages import did_you_mean, listed, listed_in_part
 from ..metrics import THRESHOLD, clipped_log, divided_thresholds, logistic, softmax
 from ..model.snapshot import Snapshot, as_reading_block, snapshot_of_solution, texts_of
@@ -921,6 +922,7 @@ class TextCatGraft(TrainablePipe):
         """Explain one label only, by default the most probable one; as :meth:`explain`."""
         return self._explained(doc, label, against, best=True)
 
+    @frozen_heap()
     def _explained(self, doc: Doc, label: str | None, against: str | None, best: bool = False) -> Explanation:
         """The explanation of one label or of all; with ``best``, of the most probable one of these."""
         self.require_initialized()
