@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from itertools import chain, islice
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain, count, islice
 from typing import Any
 
 from spacy.language import Language
@@ -98,21 +98,27 @@ def unzipped(pairs: Iterable[Any]) -> tuple[list[str], list[DocumentLabels]]:
     return texts, labels
 
 
-def labelled(nlp: Language, texts: list[str], labels: list[DocumentLabels], known: Iterable[str]) -> list[Example]:
-    """Make an example of each text; what is not among its labels is 0, unless they are a mapping."""
+def labelled(
+    nlp: Language, texts: Iterable[str], labels: Iterable[DocumentLabels], known: Iterable[str]
+) -> Iterator[Example]:
+    """Make an example of each text, when it is asked for; what is not among its labels is 0, unless they are a mapping.
+
+    Labels are checked before.
+    """
     checked = [checked_labels(number, value) for number, value in enumerate(labels, start=1)]
     names = dict.fromkeys([*known, *chain.from_iterable(checked)])
-    examples = []
-    for number, (text, value) in enumerate(zip(texts, checked, strict=True), start=1):
+
+    def example(number: int, text: Any, value: list[str] | dict[str, float]) -> Example:
         if isinstance(value, dict):
-            examples.append(labelled_example(nlp, number, text, value))
-        elif len(names) < MANY_LABELS:
-            examples.append(labelled_example(nlp, number, text, {label: float(label in value) for label in names}))
-        else:
-            # A dictionary of thousands of labels for each document would take gigabytes.
-            examples.append(labelled_example(nlp, number, text, dict.fromkeys(value, 1.0)))
-            examples[-1].reference.user_data[COMPLETE_KEY] = True
-    return examples
+            return labelled_example(nlp, number, text, value)
+        if len(names) < MANY_LABELS:
+            return labelled_example(nlp, number, text, {label: float(label in value) for label in names})
+        # A dictionary of thousands of labels for each document would take gigabytes.
+        made = labelled_example(nlp, number, text, dict.fromkeys(value, 1.0))
+        made.reference.user_data[COMPLETE_KEY] = True
+        return made
+
+    return map(example, count(1), texts, checked)
 
 
 def checked_labels(number: int, value: Any) -> list[str] | dict[str, float]:
