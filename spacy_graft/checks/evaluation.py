@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from itertools import chain
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from ..metrics import LEAST_RIGHT, reliability
 from ..pipeline.calibrate import Quality
 from ..pipeline.dataset import no_label
 from ..pipeline.judging import can_judge, warn_of_trained
-from ..pipeline.scorer import LabelColumns, textcat_multilabel_score, textcat_score
+from ..pipeline.scorer import LabelColumns, Scored, textcat_multilabel_score, textcat_score
 from ..pipeline.targets import COMPLETE_KEY, SUM_TOLERANCE, is_complete
 from ..pipeline.textcat import TextCatGraft, TextCatGraftMultilabel
 
@@ -115,7 +116,7 @@ def predicted_labels(
 
     def judged() -> Iterator[tuple[str, Example]]:
         for example in examples:
-            found.append(Example(Doc(nlp.vocab), labels_alone(nlp, example.reference)))
+            found.append(labels_alone(example.reference))
             if can_judge(component, found[-1]):
                 texts.append(document_text(example.reference))
                 yield texts[-1], found[-1]
@@ -127,13 +128,13 @@ def predicted_labels(
     return found, scored, texts
 
 
-def labels_alone(nlp: Language, doc: Doc) -> Doc:
-    """A document without tokens that has the labels of another."""
-    labels = Doc(nlp.vocab)
-    labels.cats = doc.cats
-    if is_complete(doc):
-        labels.user_data[COMPLETE_KEY] = True
-    return labels
+def labels_alone(doc: Doc) -> Any:
+    """What scorers see of an example: the labels of a document, and room for predictions.
+
+    It stands for an Example, whose two Docs would take ten kilobytes.
+    """
+    user_data = {COMPLETE_KEY: True} if is_complete(doc) else {}
+    return Scored(SimpleNamespace(cats={}), SimpleNamespace(cats=doc.cats, user_data=user_data))
 
 
 def evaluate(nlp: Language, component: TextCatGraft, examples: Iterable[Example]) -> dict[str, Any]:

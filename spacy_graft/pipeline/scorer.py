@@ -111,16 +111,16 @@ def textcat_multilabel_score(
 
 
 class Scored(NamedTuple):
-    """What is scored of an example whose targets are between 0 and 1.
+    """What is scored in the place of an example.
 
     Attributes
     ----------
-    predicted : Doc
+    predicted : Doc, or SimpleNamespace with ``cats``
     reference : SimpleNamespace
-        With ``cats`` of 0 and 1, and the ``user_data`` of the reference.
+        With ``cats`` and ``user_data``.
     """
 
-    predicted: Doc
+    predicted: Doc | SimpleNamespace
     reference: SimpleNamespace
 
 
