@@ -23,6 +23,7 @@ from .common import (
     refuse_options,
     wants_table,
 )
+from .corpora import are_exclusive
 from .inputs import LabelFieldOption, TextFieldOption
 
 if TYPE_CHECKING:
@@ -99,7 +100,6 @@ def significance_command(
     """
     from ..checks.association import significance
     from ..pipeline.reader import JsonlCorpus
-    from .train import are_exclusive
 
     examples = JsonlCorpus(corpus, text_field, label_field)
     if model is None:

@@ -16,6 +16,7 @@ import typer
 from ..files import TABLE_ENDINGS, delimiter_by_name, json_text, writing, writing_folder
 from ..messages import count, listed
 from .common import CommandError, blank_pipeline, check_overwriting, print_message, refuse_own_input
+from .corpora import is_single, labelled_corpus
 from .inputs import CORPUS_HELP, JSONL_SUFFIXES, STANDARD_INPUT, IdFieldOption, LabelFieldOption, TextFieldOption
 from .progress import status_line, with_count
 
@@ -50,8 +51,6 @@ def convert_command(
     of IN is recognised by its content, that of OUT by its name. Texts and labels do not change. In tables, labels other
     than a single one are written as JSON. Of all other keys, spaCy's documents keep only the id, and folders none.
     """
-    from .corpora import labelled_corpus
-
     write = writer_of(output, lang, id_field)
     refuse_own_input(output, source)
     check_overwriting(output, force)
@@ -84,8 +83,6 @@ class Summary:
     @classmethod
     def of(cls, corpus: JsonlCorpus, update: Callable[[str], None]) -> Summary:
         """Read and check a corpus."""
-        from .train import is_single
-
         n_documents, is_exclusive, keys = 0, True, Counter[str]()
         labels, label_field = corpus.labels, corpus.label_field or ""
         for _, record in with_count(corpus.records(), update, "documents checked"):

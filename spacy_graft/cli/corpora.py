@@ -1,17 +1,64 @@
-"""Labelled corpora of commands."""
+"""Labelled corpora of commands, and the labels of their documents."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from ..pipeline.reader import JsonlCorpus
 from .common import CommandError, print_message
+
+if TYPE_CHECKING:
+    from ..pipeline.reader import JsonlCorpus
+
+#: The labels of a document: one, several, or targets.
+LabelValues = str | list[str] | dict[str, float]
 
 
 def labelled_corpus(data: str, text_field: str, label_field: str) -> JsonlCorpus:
     """Open a labelled corpus, and say what it is read as; a CommandError if it does not exist."""
+    from ..pipeline.reader import JsonlCorpus
+
     if not Path(data).exists():
         raise CommandError(f"There is no file or folder {data}.")
     corpus = JsonlCorpus(data, text_field, label_field)
     print_message(f"{data} is read as {corpus.content}.")
     return corpus
+
+
+def label_values(corpus: JsonlCorpus) -> Iterator[tuple[int, Any]]:
+    """Yield the number and the labels of each document."""
+    key = corpus.label_field
+    return ((number, [] if key is None else record[key]) for number, record in corpus.records())
+
+
+def positive_of(labels: LabelValues) -> frozenset[str]:
+    """The labels that hold."""
+    from ..pipeline.targets import positive_labels
+
+    if isinstance(labels, dict):
+        return positive_labels(labels)
+    return frozenset([labels] if isinstance(labels, str) else labels)
+
+
+def are_several(labels: LabelValues) -> bool:
+    """Whether labels are more than one, or targets that sum to more than 1."""
+    from ..pipeline.targets import SUM_TOLERANCE
+
+    if isinstance(labels, dict):
+        return sum(labels.values()) > 1.0 + SUM_TOLERANCE
+    return not isinstance(labels, str) and len(set(labels)) > 1
+
+
+def is_single(labels: LabelValues) -> bool:
+    """Whether labels are one, or targets that sum to 1."""
+    from ..pipeline.targets import sum_to_one
+
+    if isinstance(labels, dict):
+        return sum_to_one(labels.values())
+    return isinstance(labels, str) or len(labels) == 1
+
+
+def are_exclusive(corpus: JsonlCorpus) -> bool:
+    """Whether the labels of a corpus are taken to exclude each other: every document has exactly one."""
+    return all(is_single(labels) for _, labels in label_values(corpus))

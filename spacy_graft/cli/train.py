@@ -28,6 +28,7 @@ from .common import (
     refuse_options,
 )
 from .component_options import check_options
+from .corpora import LabelValues, are_several, is_single, label_values, positive_of
 from .distil import check_output
 from .init_config import reader_settings
 from .inputs import CORPUS_HELP
@@ -57,8 +58,6 @@ EXCLUSIVE = ("textcat_graft", "spacy_graft.textcat_scorer.v1")
 MULTILABEL = ("textcat_graft_multilabel", "spacy_graft.textcat_multilabel_scorer.v1")
 #: Labels that are listed.
 MOST_LABELS = 20
-#: Those of a document: one, several, or targets.
-LabelValues = str | list[str] | dict[str, float]
 
 
 def train_command(
@@ -394,44 +393,6 @@ def labels_found(corpora: dict[str, JsonlCorpus]) -> LabelsFound:
     for line in found.lines():
         print_message(line)
     return found
-
-
-def label_values(corpus: JsonlCorpus) -> Iterator[tuple[int, Any]]:
-    """Yield the number and the labels of each document."""
-    key = corpus.label_field
-    return ((number, [] if key is None else record[key]) for number, record in corpus.records())
-
-
-def positive_of(labels: LabelValues) -> frozenset[str]:
-    """The labels that hold."""
-    from ..pipeline.targets import positive_labels
-
-    if isinstance(labels, dict):
-        return positive_labels(labels)
-    return frozenset([labels] if isinstance(labels, str) else labels)
-
-
-def are_several(labels: LabelValues) -> bool:
-    """Whether labels are more than one, or targets that sum to more than 1."""
-    from ..pipeline.targets import SUM_TOLERANCE
-
-    if isinstance(labels, dict):
-        return sum(labels.values()) > 1.0 + SUM_TOLERANCE
-    return not isinstance(labels, str) and len(set(labels)) > 1
-
-
-def is_single(labels: LabelValues) -> bool:
-    """Whether labels are one, or targets that sum to 1."""
-    from ..pipeline.targets import sum_to_one
-
-    if isinstance(labels, dict):
-        return sum_to_one(labels.values())
-    return isinstance(labels, str) or len(labels) == 1
-
-
-def are_exclusive(corpus: JsonlCorpus) -> bool:
-    """Whether the labels of a corpus are taken to exclude each other: every document has exactly one."""
-    return all(is_single(labels) for _, labels in label_values(corpus))
 
 
 def set_kind(section: dict[str, Any], found: LabelsFound, exclusive: bool | None) -> None:
