@@ -14,7 +14,7 @@ from ..digests import digest_of
 from ..messages import listed
 from .regression import fitted_heads
 from .store import text_name
-from .teacher import Gold, Head, Teacher, called
+from .teacher import Gold, Head, Teacher, naming_texts
 
 #: The file names of an encoder in a folder.
 ENCODER_FILE, TOKENIZER_FILE = "model.onnx", "tokenizer.json"
@@ -157,7 +157,8 @@ class EncoderTeacher(Teacher):
 
     def rows(self, texts: Sequence[str], first: int) -> np.ndarray:
         name = f"The encoder {self.encoder.name}"
-        given = called(name, lambda batch: np.asarray(self.encoder.encode(batch)), texts, first)
+        with naming_texts(name, texts, first):
+            given = np.asarray(self.encoder.encode(texts))
         if given.dtype.kind not in "fiu":
             raise ValueError(f"{name} gives an array of {given.dtype}, and not of real numbers.")
         with np.errstate(over="ignore"):

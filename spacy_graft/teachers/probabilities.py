@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..digests import text_key
-from ..files import BadLineError, as_number, delimiter_by_name, json_records, separator_for_excel, table_records
+from ..files import BadLineError, as_number, delimiter_by_name, json_records, table_records
 from ..messages import listed
 from ..pipeline.contents import first_line, header_cells
 
@@ -86,11 +86,10 @@ def record_lines(path: Path) -> Iterator[FileLine]:
 def table_lines(path: Path) -> Iterator[FileLine]:
     """The rows of a table whose first line has the labels.
 
-    They are separated by what the file says or its name, if that makes several cells of the line, or by what does.
+    They are separated by what makes several cells of it: what the file says, or else its name, comes first.
     """
     headers = header_cells(path, *first_line(path))
     several = (delimiter for delimiter, cells in headers.items() if len(cells) > 1)
-    delimiter = separator_for_excel(path) or next(several, ",")
-    for number, cells in table_records(path, delimiter):
+    for number, cells in table_records(path, next(several, ",")):
         cats = {name: as_number(cell) for name, cell in cells.items() if name not in NO_LABELS}
         yield number, cats, cells.get(TEXT_KEY)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from numbers import Real
 from pathlib import Path
 from types import FunctionType, MethodType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from spacy.language import Language
@@ -21,8 +22,6 @@ from ..messages import did_you_mean, listed
 from ..pipeline.targets import Targets, sum_to_one
 from .probabilities import ProbabilityFile
 from .store import text_name
-
-SaidT = TypeVar("SaidT")
 
 #: What has a source; other values that a function holds need a digest of their own.
 FUNCTIONS = (FunctionType, MethodType, partial)
@@ -147,7 +146,8 @@ class LabelTeacher(Teacher):
         return len(self.labels.names)
 
     def rows(self, texts: Sequence[str], first: int) -> np.ndarray:
-        found = called(f"The teacher {self.name}", lambda batch: list(self.cats(batch)), texts, first)
+        with naming_texts(f"The teacher {self.name}", texts, first):
+            found = list(self.cats(texts))
         if len(found) != len(texts):
             raise ValueError(
                 f"The teacher {self.name} returns probabilities of {len(found):,} texts when it is given "
@@ -170,10 +170,11 @@ class LabelTeacher(Teacher):
         return values / values.sum(axis=1, keepdims=True) if self.labels.exclusive else values
 
 
-def called(name: str, function: Callable[[Sequence[str]], SaidT], texts: Sequence[str], first: int) -> SaidT:
-    """What a function of somebody else returns for texts; a ValueError names them if it fails."""
+@contextmanager
+def naming_texts(name: str, texts: Sequence[str], first: int) -> Iterator[None]:
+    """Say in a ValueError which texts somebody else's code fails on."""
     try:
-        return function(texts)
+        yield
     except Exception as error:  # it can raise anything
         raise ValueError(
             f"{name} fails on a text from {first + 1} to {first + len(texts)}: {type(error).__name__}: {error}"
