@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import suppress
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .. import __version__
@@ -79,8 +79,12 @@ def map_on_cluster(
         ) from error
 
 
+@lru_cache(maxsize=1)
 def tell_of_missing_workers(client: Client, scheduler: str) -> None:
-    """Warn if a scheduler has no workers. It may get some, and those of some clusters come with the first task."""
+    """Warn if a scheduler has no workers. It may get some, and those of some clusters come with the first task.
+
+    A client is asked once, and not at each pass of a search.
+    """
     try:
         client.wait_for_workers(1, timeout=SECONDS_TO_CONNECT)
     except OSError as error:
