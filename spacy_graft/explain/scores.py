@@ -12,7 +12,7 @@ import numpy as np
 
 from ..heap import frozen_heap
 from ..messages import did_you_mean, listed, printable
-from .contributions import Contribution, Member, places_of, with_fields
+from .contributions import Contribution, Member, places_of, plain_contribution, with_fields
 from .html.page import label_view, words_view
 from .words import SegmentedText, WordEvidence, word_evidence
 
@@ -71,24 +71,9 @@ class LabelExplanation:
         """The same table as HTML, in a notebook."""
         return words_view(self)
 
-    def to_dict(self, written: dict[int, dict[str, Any]] | None = None) -> dict[str, Any]:
-        """Return plain values, for JSON.
-
-        Parameters
-        ----------
-        written : dict, optional
-            Members of contributions that another label has as well, and that are to be shared (:class:`Contribution`).
-        """
-        written = {} if written is None else written
-        return {
-            "label": self.label,
-            "against": self.against,
-            "probability": self.probability,
-            "score": self.score,
-            "intercept": self.intercept,
-            "words": [row.to_dict() for row in self.words],
-            "contributions": [part.to_dict(written) for part in self.contributions],
-        }
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, for JSON."""
+        return plain_explanation(self, {})
 
 
 @dataclass(frozen=True, repr=False)
@@ -135,7 +120,7 @@ class Explanation:
         """Return plain values, for JSON."""
         written: dict[int, dict[str, Any]] = {}
         with frozen_heap():
-            return {"text": self.text, "labels": [label.to_dict(written) for label in self.labels]}
+            return {"text": self.text, "labels": [plain_explanation(label, written) for label in self.labels]}
 
     def to_dataframe(self, fragments: bool = False) -> Any:
         """Return a pandas ``DataFrame`` with one row for each label and word or phrase.
@@ -169,6 +154,19 @@ class Explanation:
             for part in (label.contributions if fragments else label.words)
         ]
         return pd.DataFrame(rows, columns=["label", *columns, "places"])
+
+
+def plain_explanation(explanation: LabelExplanation, written: dict[int, dict[str, Any]]) -> dict[str, Any]:
+    """Plain values of one label; ``written`` as of :func:`.plain_contribution`."""
+    return {
+        "label": explanation.label,
+        "against": explanation.against,
+        "probability": explanation.probability,
+        "score": explanation.score,
+        "intercept": explanation.intercept,
+        "words": [row.to_dict() for row in explanation.words],
+        "contributions": [plain_contribution(part, written) for part in explanation.contributions],
+    }
 
 
 @dataclass(frozen=True)
