@@ -226,8 +226,10 @@ def indicator_of(y: Any, multilabel: bool) -> np.ndarray | scipy.sparse.csr_arra
     are_lists = isinstance(y, list | tuple)
     least = 1 if scipy.sparse.issparse(y) or (multilabel and not are_lists) else 2
     if scipy.sparse.issparse(y):
-        summed = scipy.sparse.csr_array(y, copy=True)
-        summed.sum_duplicates()
+        summed = scipy.sparse.csr_array(y)
+        if not summed.has_canonical_format:
+            summed = summed.copy()  # which may be the caller's memory
+            summed.sum_duplicates()
         if has_many_labels(summed.shape[0], summed.shape[1], False) and np.isin(summed.data, (0, 1)).all():
             return summed
         values = summed.toarray()

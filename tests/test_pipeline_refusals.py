@@ -251,7 +251,7 @@ def test_an_empty_label_is_that_of_the_document_that_has_it(nlp: Language) -> No
     docs = [{**cats, "": 0.0} for cats in CATS]
     with pytest.raises(ValueError, match=r"has the label '' .* It is document 3 of the examples"):
         start(nlp, [*docs, {"a": 0.0, "b": 0.0, "": 1.0}])
-    with pytest.raises(ValueError, match="document 1 of the examples has the label ''"):
+    with pytest.raises(ValueError, match="Labels are non-empty strings, but one is ''"):
         start(nlp, docs)
 
 

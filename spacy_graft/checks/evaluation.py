@@ -104,9 +104,9 @@ def predicted_labels(
 
     Returns
     -------
-    examples : list of Example
-        The labels alone, of all.
-    scored : list of Example
+    examples : list
+        The labels alone, of all (:func:`labels_alone`).
+    scored : list
         Those of them that can be judged, with predictions.
     texts : list of str
         Of these.

@@ -340,21 +340,14 @@ def read_labels(
     """
     found: dict[str, bool] = {}
     unannotated: tuple[int, Doc] | None = None
-    number = first_empty = 0
+    number = 0
     for number, example in enumerate(examples, start=1):
         if example.reference.cats:
-            if "" in example.reference.cats:
-                first_empty = first_empty or number
             check_cats(component, number, example.reference, exclusive, given)
             for label, value in example.reference.cats.items():
                 found[label] = value > 0.0 or found.get(label, False)
         elif unannotated is None:
             unannotated = number, example.reference
-    if "" in found:
-        raise ValueError(
-            f"[{component}] Labels are strings of at least one character, but document {first_empty} of the examples "
-            f"has the label ''."
-        )
     if found and unannotated is not None:
         check_cats(component, *unannotated, exclusive, given)
     return CorpusLabels(tuple(found), sum(found.values()), number)

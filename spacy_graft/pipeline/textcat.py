@@ -379,7 +379,7 @@ class TextCatGraft(TrainablePipe):
         examples = checked_examples(self, get_examples())
         corpus = read_labels(examples, self.name, self.exclusive, () if labels is None else added)
         require_memory_for(corpus.n_documents, corpus.n_positive, self.exclusive)
-        all_labels = list(dict.fromkeys([*added, *corpus.names] if labels is None else added))
+        all_labels = list(dict.fromkeys([*added, *map(self._checked_label, corpus.names)] if labels is None else added))
         require_labels(self, all_labels, positive_label)
         resources = Resources(
             network_source(self, nlp, network, network_max_length, unlabelled),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,9 @@ CONTINUES, BEGINS = "##", ("▁", "Ġ")
 #: The bytes that a tokenizer of bytes writes as the characters with their numbers; it writes the others, in ascending
 #: order, as the characters from number 256 on (Radford et al. 2019).
 PRINTABLE = (*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100))
+OTHERS = [byte for byte in range(256) if byte not in PRINTABLE]
+#: The bytes by the characters that stand for them.
+BYTES = {chr(byte): byte for byte in PRINTABLE} | {chr(256 + k): byte for k, byte in enumerate(OTHERS)}
 BYTE_LEVEL = "ByteLevel"
 
 
@@ -71,13 +73,6 @@ def is_of_bytes(parts: Any) -> bool:
 def text_of_bytes(token: str) -> str | None:
     """The text of a token of bytes, whose spaces are marks of a beginning; None if it ends within a character."""
     try:
-        return bytes(byte_of_character()[character] for character in token).decode().replace(" ", BEGINS[0])
+        return bytes(BYTES[character] for character in token).decode().replace(" ", BEGINS[0])
     except (KeyError, UnicodeDecodeError):  # an added token, or a part of a character
         return None
-
-
-@cache
-def byte_of_character() -> dict[str, int]:
-    """The bytes by the characters that stand for them."""
-    others = (byte for byte in range(256) if byte not in PRINTABLE)
-    return {chr(byte): byte for byte in PRINTABLE} | {chr(256 + k): byte for k, byte in enumerate(others)}
