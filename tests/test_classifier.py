@@ -356,7 +356,7 @@ def test_lengths_of_a_refit_go_by_squares_of_values():
     columns = [int(feature.names[0]) for feature in model.features()]
     idf = np.log(61.0 / (1.0 + np.count_nonzero(values, axis=0))) + 1.0
     lengths = np.maximum((values[:, columns] ** 2 * idf[columns] ** 2).sum(axis=1), 1.0)
-    sums = values @ model.coef_[0]
+    sums = values @ model.coef_.toarray()[0]
     found = sums != 0.0
     weights = ((model.decision_function(values) - model.intercept_) / np.where(found, sums, 1.0))[found]
     expected = (1.0 / np.sqrt(lengths))[found]

@@ -23,7 +23,19 @@ from spacy.tokens import Doc
 from typer.testing import CliRunner, Result
 
 import spacy_graft
-from conftest import CONFIG, REPOSITORY, TELLING, WORDS, Record, make_nlp, make_records, run, train_fully, write_jsonl
+from conftest import (
+    CONFIG,
+    REPOSITORY,
+    TELLING,
+    WORDS,
+    Record,
+    make_examples,
+    make_nlp,
+    make_records,
+    run,
+    train_fully,
+    write_jsonl,
+)
 from spacy_graft.cli import init_config as init_config_module
 from spacy_graft.cli import warm as warm_module
 from spacy_graft.cli.app import app
@@ -951,6 +963,31 @@ def test_a_pipeline_with_two_components(tmp_path: Path, train_records: list[Reco
     assert "There are 2 graft components in" in refused("features", tmp_path)
     assert "Did you mean 'textcat_graft'?" in refused("features", tmp_path, "--component", "textcat_grft")
     assert lines_of(call("features", tmp_path, "--component", "textcat_graft"))
+
+
+def test_a_component_is_judged_by_its_own_labels(tmp_path: Path, train_records: list[Record]) -> None:
+    """Not by those of a later component with labels of the same names."""
+    nlp = spacy.blank("en")
+    others = {"food": "music", "music": "sport", "sport": "food"}
+    wrong = [{**record, "label": others[record["label"]]} for record in train_records]
+    for name, records in (("right", train_records), ("wrong", wrong)):
+        nlp.add_pipe("textcat_graft", name=name, config={"features": WORDS, "keep_corpus": True})
+        with nlp.select_pipes(enable=[name]):
+            spacy_graft.fit(nlp, make_examples(nlp, records))
+    nlp.to_disk(tmp_path / "two")
+    texts = write_jsonl(tmp_path / "texts.jsonl", train_records)
+    own = json.loads(call("evaluate", tmp_path / "two", texts, "--component", "right").stdout)
+    assert own["macro_f"] > 0.9
+    assert json.loads(call("evaluate", tmp_path / "two", texts, "--component", "wrong").stdout)["macro_f"] < 0.1
+    component, text = nlp.get_pipe("right"), {"text": train_records[0]["text"]}
+    (line,) = lines_of(call("classify", tmp_path / "two", "-", "--component", "right", input=json.dumps(text)))
+    assert line["cats"] == pytest.approx(component.explain(nlp.make_doc(text["text"])).probabilities)
+    edited = call(
+        "edit", tmp_path / "two", "--component", "right", "--deny", component.features()[0].text, "--dev", texts,
+        "--output", tmp_path / "edited",
+    )  # fmt: skip
+    assert json.loads(edited.stdout)["dev"]["before"]["cats_macro_f"] == pytest.approx(own["macro_f"])
+    assert spacy.load(tmp_path / "edited").pipe_names == ["right", "wrong"]
 
 
 @pytest.mark.parametrize("command", ["explain", "features"])

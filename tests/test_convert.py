@@ -90,6 +90,15 @@ def test_weights_of_documents_are_kept(tmp_path: Path) -> None:
     DocBin(docs=[doc], store_user_data=True).to_disk(tmp_path / "c.spacy")
     call("convert", tmp_path / "c.spacy", tmp_path / "c.jsonl")
     assert rows_of(tmp_path / "c.jsonl") == [{"text": "x", "label": "a", "weight": 2.5}]
+    assert "Left out" not in call("convert", tmp_path / "c.spacy", tmp_path / "again.spacy").stderr
+    (again,) = DocBin().from_disk(tmp_path / "again.spacy").get_docs(spacy.blank("xx").vocab)
+    assert again.user_data[WEIGHT_KEY] == 2.5
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_an_empty_text_without_labels_comes_back(name: str, tmp_path: Path) -> None:
+    records = [{"text": "x", "label": ["a"]}, {"text": "", "label": []}, {"text": "y", "label": ["a", "b"]}]
+    assert [record["text"] for record in converted(records, name, tmp_path, "--lang", "xx")] == ["x", "", "y"]
 
 
 def test_complete_documents_have_none_of_the_other_labels(tmp_path: Path) -> None:

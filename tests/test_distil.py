@@ -125,6 +125,18 @@ def test_a_student_learns_from_a_teacher(taught: tuple[Language, DistilReport]) 
     assert sum(doc.cats.values()) == pytest.approx(1.0)
 
 
+def test_the_config_says_what_labels_there_are_and_the_card_is_of_the_student() -> None:
+    nlp = untrained()
+    spacy_graft.fit(nlp, [("a good film", "pos"), ("a bad film", "neg")] * 20)
+    nlp.meta["performance"] = {"cats_score": 0.99}
+    nlp.config["initialize"]["components"]["textcat_graft"] = {"labels": ["sport", "music", "food"]}
+    spacy_graft.distil(nlp, gold_examples(nlp), TEXTS, right, weights=[1.0])
+    assert graft_component(nlp).labels == ("sport", "music", "food")
+    assert "performance" not in nlp.meta or "cats_score" not in nlp.meta["performance"]
+    assert "sport" in nlp.meta["notes"]
+    assert "neg" not in nlp.meta["notes"]
+
+
 def test_a_teacher_that_does_not_help_is_left_out() -> None:
     nlp, report = student_of(ignorant, weights=[1.0])
     assert report.weight == 0.0
@@ -659,6 +671,16 @@ def test_the_command(folder: Path) -> None:
     assert "held-out texts" in table
     assert (folder / "out" / "teacher.store").exists()
     assert "what another teacher said, spacy_graft_teacher:cats" in refused(*ARGUMENTS, "out/model-best", "student.cfg")
+
+
+def test_a_student_beside_a_component_without_weights_is_refused(folder: Path) -> None:
+    """Before the work: no text could be given to such a pipeline."""
+    nlp = untrained()
+    nlp.add_pipe("textcat_graft", name="topic")
+    nlp.config.to_disk(folder / "two.cfg")
+    said = refused(*ARGUMENTS, "soft.jsonl", "two.cfg", "--component", "textcat_graft")
+    assert "not trained: 'topic'" in said
+    assert not (folder / "out").exists()
 
 
 @pytest.mark.parametrize(

@@ -450,9 +450,9 @@ def test_scores_of_zero_are_shown():
         predicted = nlp(example.text).cats
         wrong = min(predicted, key=predicted.get)
         example.reference.cats = {label: float(label == wrong) for label in predicted}
-    assert scores_of(nlp, dev)["cats_micro_f"] == 0.0
+    assert scores_of(nlp, component, dev)["cats_micro_f"] == 0.0
     assert not dev[0].predicted.cats
-    assert scores_of(nlp, None) == {}
+    assert scores_of(nlp, component, None) == {}
     edit = component.edit(deny=["goal"])
     scores = {"cats_micro_f": 0.0}
     assert edit_values(edit, (scores, scores), 1)["dev"] == {"before": scores, "after": scores}

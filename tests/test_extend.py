@@ -19,6 +19,7 @@ from conftest import PATH, WORDS, Record, make_example, make_examples, make_nlp,
 from spacy_graft.digests import digest_of
 from spacy_graft.pipeline.corpus import ExtractedCorpus
 from spacy_graft.pipeline.textcat import TextCatGraft
+from spacy_graft.pipeline.training import Training
 
 #: A block of every kind of symbols: hashes of strings, numbers, code points, rows of several symbols.
 BLOCKS: dict[str, Any] = {
@@ -249,6 +250,74 @@ def test_an_invalid_example_changes_nothing(train_records: list[Record]) -> None
     with pytest.raises(ValueError, match="sum to 2"):
         nlp.update([make_example(nlp, "salt", {"food": 1.0, "music": 1.0})])
     assert component.to_bytes() == before
+
+
+@pytest.mark.parametrize("learner", [PATH, GRAFTING], ids=["path", "one strength"])
+def test_documents_of_an_interrupted_training_are_learnt(
+    learner: dict[str, Any], train_records: list[Record], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the next update, in this process and in another, to the same model as without the interruption."""
+    kept = {"learner": learner, "keep_corpus": True}
+    nlp, whole = make_nlp(**kept), make_nlp(**kept)
+    for pipeline in (nlp, whole):
+        spacy_graft.fit(pipeline, make_examples(pipeline, train_records[:60]))
+    whole.update(make_examples(whole, train_records[60:]))
+    with monkeypatch.context() as patch:
+        patch.setattr(Training, "_step", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            nlp.update(make_examples(nlp, train_records[60:]))
+    report = component_of(nlp).report
+    assert report is not None
+    assert report.n_documents == 60
+    for pipeline in (in_another_process(nlp, tmp_path), nlp):
+        pipeline.update(make_examples(pipeline, train_records[60:]))
+        assert component_of(pipeline).to_bytes() == component_of(whole).to_bytes()
+
+
+def interrupted(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("n_before", [0, 1, 3])
+def test_an_interrupted_training_begins_again(
+    n_before: int, train_records: list[Record], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In its first step, in a later one, and with more documents while the steps before are repeated."""
+    nlp, whole = make_nlp(learner=PATH), make_nlp(learner=PATH)
+    for pipeline in (nlp, whole):
+        examples = make_examples(pipeline, train_records[:40])
+        pipeline.initialize(lambda examples=examples: examples)  # type: ignore[misc]
+        for _ in range(n_before):
+            pipeline.update(examples[:4])
+    records = train_records if n_before == 3 else train_records[:4]
+    with monkeypatch.context() as patch:
+        patch.setattr(Training, "_step", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            nlp.update(make_examples(nlp, records))
+    for pipeline in (nlp, whole):
+        for _ in range(2):
+            pipeline.update(make_examples(pipeline, records))
+    assert component_of(nlp).to_bytes() == component_of(whole).to_bytes()
+
+
+@pytest.mark.parametrize("factory", ["textcat_graft", "textcat_graft_multilabel"])
+def test_documents_are_known_after_a_label_was_added(factory: str, train_records: list[Record]) -> None:
+    nlp = train_fully(make_nlp(factory, keep_corpus=True), train_records[:40])
+    component = component_of(nlp)
+    assert component.report is not None
+    component.add_label("new")
+    nlp.update([*make_examples(nlp, train_records[:40]), make_example(nlp, "something new", {"new": 1.0})])
+    assert component.report.n_documents == 41
+
+
+def test_a_component_of_another_pipeline_is_trained_on_new_words(train_records: list[Record]) -> None:
+    """spaCy leaves it the vocab of its source."""
+    source = train_fully(make_nlp(), train_records[:40])
+    nlp = spacy.blank(source.lang)
+    nlp.add_pipe("textcat_graft", source=source)
+    records = [{**record, "text": f"unheard{k % 7} {record['text']}"} for k, record in enumerate(train_records)]
+    spacy_graft.fit(nlp, make_examples(nlp, records))
+    assert component_of(nlp).vocab is nlp.vocab
 
 
 def test_a_model_with_a_network_is_not_extended_without_it(train_records: list[Record]) -> None:

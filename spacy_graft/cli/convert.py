@@ -49,7 +49,8 @@ def convert_command(
 
     The formats are JSON lines, CSV, TSV, spaCy's documents, and folders of texts with a subfolder for each label. That
     of IN is recognised by its content, that of OUT by its name. Texts and labels do not change. In tables, labels other
-    than a single one are written as JSON. Of all other keys, spaCy's documents keep only the id, and folders none.
+    than a single one are written as JSON. Of all other keys, spaCy's documents keep the id, and the weight that they
+    have if they are IN as well; folders keep none.
     """
     write = writer_of(output, lang, id_field)
     refuse_own_input(output, source)
@@ -172,6 +173,8 @@ def write_table(texts: ConvertedTexts, path: Path, delimiter: str) -> None:
         for record in texts:
             cells = {key: value if isinstance(value, str) else json_text(value) for key, value in record.items()}
             cells[texts.label_key] = cell_of_labels(record[texts.label_key])
+            if not any(cells.values()):
+                cells[texts.label_key] = "[]"  # a row of empty cells alone is not read
             rows.writerow([cells.get(key, "") for key in keys])
 
 
@@ -187,6 +190,8 @@ def write_docs(texts: ConvertedTexts, path: Path, lang: str, id_field: str) -> N
     """Write spaCy's documents, with their ids if they have some."""
     from spacy.tokens import DocBin
 
+    from ..pipeline.contents import WEIGHT_FIELD, Form
+
     corpus = texts.corpus
     n_ids, n_documents = texts.summary.keys.get(id_field, 0), texts.summary.n_documents
     if 0 < n_ids < n_documents:
@@ -196,7 +201,8 @@ def write_docs(texts: ConvertedTexts, path: Path, lang: str, id_field: str) -> N
         )
     if n_ids:
         corpus.id_field = id_field
-    report_left_out(texts, {corpus.text_field, texts.label_key, id_field})
+    weights = {WEIGHT_FIELD} if corpus.content.form == Form.docs else set()
+    report_left_out(texts, {corpus.text_field, texts.label_key, id_field, *weights})
     docs = DocBin(store_user_data=True)
     for example in with_count(corpus(blank_pipeline(lang)), texts.update, "documents written"):
         docs.add(example.reference)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..files import delimiter_by_name, json_text, writing
+from ..messages import listed
 from .common import (
     CommandError,
     ComponentOption,
@@ -113,6 +114,7 @@ def distil_command(
     nlp = default_student(lang, exclusive) if config is None else config_pipeline(config, context, code)
     load_vectors(nlp)
     graft = graft_component(nlp, component, "the config")
+    require_others_trained(nlp, graft)
     report = distil(
         nlp,
         JsonlCorpus(train, text_field, label_field)(nlp),
@@ -155,6 +157,18 @@ class FileTexts:
             raise CommandError("Texts without labels are read several times, which standard input cannot be.")
         for one in text_lines_of(self.path, self.text_field).texts(OnError.fail):
             yield one.text, one.record or {}
+
+
+def require_others_trained(nlp: Language, graft: TextCatGraft) -> None:
+    """Raise a CommandError if the pipeline would have another component that cannot predict."""
+    from ..pipeline.components import graft_components
+
+    untrained = [name for name, other in graft_components(nlp).items() if other is not graft and other.report is None]
+    if untrained:
+        raise CommandError(
+            f"distil trains {graft.name!r} alone, and the student would have components that are not trained: "
+            f"{listed(untrained)}. Take them out of [nlp] pipeline in the config, or give them a trained source."
+        )
 
 
 def check_output(output: Path) -> None:
@@ -239,12 +253,12 @@ def write_all(nlp: Language, report: DistilReport, texts: FileTexts, output: Pat
     from ..pipeline.whole_save import save_whole
 
     save_whole(nlp, output / STUDENT)
-    listed = {one["number"]: one for one in report.lines()}
+    to_label = {one["number"]: one for one in report.lines()}
     for number, (_, record) in enumerate(texts.with_records(), 1):
-        if number in listed:
-            listed[number] = {**record, **{key: listed[number][key] for key in ("margin", "cats", "teacher")}}
+        if number in to_label:
+            to_label[number] = {**record, **{key: to_label[number][key] for key in ("margin", "cats", "teacher")}}
     with writing(output / LABEL_NEXT) as file:
-        file.writelines(f"{json_text(one)}\n".encode() for one in listed.values())
+        file.writelines(f"{json_text(one)}\n".encode() for one in to_label.values())
     with writing(output / REPORT_FILE) as file:
         file.write(f"{json_text(report.to_dict(), 2)}\n".encode())
     shutil.rmtree(output / CHECKPOINTS, ignore_errors=True)

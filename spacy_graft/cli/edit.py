@@ -114,7 +114,7 @@ def edit_command(
     with status_line("Reading the training documents and optimising the weights"):
         dev_examples = None if dev is None else list(corpus(dev))
         warn_of_trained(graft, (one.reference.text for one in dev_examples or () if can_judge(graft, one)))
-        before = scores_of(nlp, dev_examples)
+        before = scores_of(nlp, graft, dev_examples)
         edit = graft.edit(
             deny=deny or (),
             allow=allow or (),
@@ -124,7 +124,7 @@ def edit_command(
             nlp=nlp,
             resolve=resolve,
         )
-        after = scores_of(nlp, dev_examples)
+        after = scores_of(nlp, graft, dev_examples)
         save_whole(nlp, output)
     print_message(f"Wrote {output}.")
     if wants_table(format):
@@ -164,11 +164,14 @@ def parsed_lock(text: str, graft: TextCatGraft) -> tuple[str, str, float]:
     return before[: -len(label) - 1], label, weight
 
 
-def scores_of(nlp: Language, examples: list[Example] | None) -> dict[str, float]:
-    """Return the scores on a corpus, if there is one, that are numbers; the examples stay as they are."""
+def scores_of(nlp: Language, graft: TextCatGraft, examples: list[Example] | None) -> dict[str, float]:
+    """Return the component's scores on a corpus, if there is one, that are numbers; the examples stay as they are."""
+    from ..pipeline.components import other_components_disabled
+
     if examples is None:
         return {}
-    scores = nlp.evaluate(examples)
+    with other_components_disabled(nlp, graft):
+        scores = nlp.evaluate(examples)
     names = ("cats_score", "cats_micro_f", "cats_macro_f")
     return {name: float(scores[name]) for name in names if scores.get(name) is not None}
 

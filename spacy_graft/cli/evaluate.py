@@ -83,12 +83,12 @@ def evaluate_command(
             metrics = evaluate(nlp, graft, chain([first], examples))
         if file is not None:
             file.write(f"{json_text(metrics, indent=2)}\n".encode())
-    if output is not None:
-        write_diagram(metrics, output.with_name(DIAGRAM))
     if wants_table(format):
         print_tables(*metric_tables(metrics))
     else:
         print_json(metrics, indent=2)
+    if output is not None and output.is_file():  # not /dev/null, or a pipe
+        write_diagram(metrics, output.with_name(DIAGRAM))
 
 
 def write_diagram(metrics: dict[str, Any], path: Path) -> None:

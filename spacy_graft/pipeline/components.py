@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from spacy.language import Language
 
 from ..messages import did_you_mean, listed
@@ -12,6 +15,17 @@ from .textcat import TextCatGraft
 def graft_components(nlp: Language) -> dict[str, TextCatGraft]:
     """The enabled graft components of a pipeline, by name."""
     return {name: pipe for name, pipe in nlp.pipeline if isinstance(pipe, TextCatGraft)}
+
+
+@contextmanager
+def other_components_disabled(nlp: Language, component: TextCatGraft) -> Iterator[None]:
+    """Predictions of a pipeline whose labels are those of one graft component.
+
+    In ``doc.cats``, the last component decides what is said of a label that several have.
+    """
+    others = [name for name, other in graft_components(nlp).items() if other is not component]
+    with nlp.select_pipes(disable=others):
+        yield
 
 
 def is_over(nlp: Language) -> bool:

@@ -99,12 +99,12 @@ class ExtractedCorpus:
         kept, read = tee(examples)
         for example, symbols in zip(kept, self._symbols(one.predicted for one in read), strict=True):
             target = self.reader.read(example.reference)
-            self._append(symbols, target, fingerprint(example, target))
+            self._append(symbols, target, self._fingerprint(example, target))
 
     def add_unseen(self, example: DocPair) -> None:
         """Add an example unless there is one with the same text, targets and weight."""
         target = self.reader.read(example.reference)
-        key = fingerprint(example, target)
+        key = self._fingerprint(example, target)
         if not self._has_seen(key):
             (symbols,) = self._symbols([example.predicted])
             self._append(symbols, target, key)
@@ -172,6 +172,9 @@ class ExtractedCorpus:
             self._keys = np.sort(np.concatenate([part.keys for part in self._parts]), kind="stable")
         place = int(np.searchsorted(self._keys, np.uint64(key)))
         return key in self._new_keys or (place < len(self._keys) and int(self._keys[place]) == key)
+
+    def _fingerprint(self, example: DocPair, target: Target) -> int:
+        return fingerprint(example, target, exclusive=self.reader.exclusive)
 
     def _symbols(self, docs: Iterable[Doc]) -> Iterator[dict[ReadingBlock, np.ndarray]]:
         """The symbols of each document, for all blocks and for its length."""
@@ -339,7 +342,12 @@ def fields_of_blocks(blocks: Mapping[str, Block], streams: Mapping[str, Stream])
     }
 
 
-def fingerprint(example: DocPair, target: Target) -> int:
-    """A 64-bit hash that is equal for examples with the same text and target, in every process."""
-    of_target = target.values.tobytes() + target.known.tobytes() + pack("<d", target.weight)
+def fingerprint(example: DocPair, target: Target, *, exclusive: bool) -> int:
+    """A 64-bit hash that is equal for examples with the same text and target, in every process.
+
+    It is the same when labels are added that the document says nothing of (:meth:`ExtractedCorpus.with_labels`).
+    """
+    known = np.empty(0, np.int64) if exclusive else np.flatnonzero(target.known)
+    of_labels = target.columns.tobytes() + target.numbers.tobytes() + known.tobytes()
+    of_target = of_labels + pack("<qd", len(target.columns), target.weight)
     return text_key(document_text(example.reference), of_target)

@@ -116,6 +116,7 @@ def fit(
         If a label has no positive document.
     """
     component = graft_component(nlp)
+    component.vocab = nlp.vocab  # with a source in another pipeline, add_pipe leaves it that of the source
     of_labels = settings_of_labels(nlp, component)
     train = training_examples(nlp, component, examples, labels, of_labels.get("labels", ()))
     options: dict[str, Any] = {

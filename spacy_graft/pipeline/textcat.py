@@ -389,6 +389,8 @@ class TextCatGraft(TrainablePipe):
         )
         # Until here nothing has changed.
         self.cfg["labels"] = []
+        if nlp is not None:
+            self.vocab = nlp.vocab
         if self.exclusive:
             self.cfg["positive_label"] = positive_label
         self.kept_corpus = None

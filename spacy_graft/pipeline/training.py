@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -228,7 +228,6 @@ class Training:
         self.fit = None
         self._n_fitted = self._n_at_last_step = 0
 
-    @frozen_heap()
     def step(self) -> Model | None:
         """Do one step of the fit; start or restart the fit if necessary.
 
@@ -246,6 +245,24 @@ class Training:
         UserWarning
             If the fit has finished without a feature, with the reason and what to change.
         """
+        with frozen_heap(), self._begun_again_after_error():
+            return self._next_model()
+
+    @contextmanager
+    def _begun_again_after_error(self) -> Iterator[None]:
+        """If the block raises an exception, nothing of what it has done is used: the next step begins a fit."""
+        before, was_concluded = (self.corpus, self.left_out, self.strengths), self.concluded
+        try:
+            yield
+        except BaseException:
+            if not was_concluded:
+                # A choice that was being made had added the documents held out, and tried blocks and strengths.
+                self.corpus, self.left_out, self.strengths = before
+            self.fit, self._n_fitted = None, 0
+            raise
+
+    def _next_model(self) -> Model | None:
+        """What :meth:`step` returns."""
         if self._must_start():
             last = self.reports[-1] if self.concluded else None
             if last is not None and last.n_held_out:
@@ -604,13 +621,14 @@ class ResumedTraining(Training):
         self._report = report
         self.left_out = tuple(report.left_out)
         self.strengths = report.strengths
-        self._n_fitted = self._n_concluded = len(corpus)
+        # Others have come since if a training on them was interrupted.
+        self._n_fitted = self._n_concluded = report.n_documents or len(corpus)
 
     def recalibrate(self, report: Report) -> None:
         super().recalibrate(report)
         self._report = report
 
-    def step(self) -> Model | None:
+    def _next_model(self) -> Model | None:
         if len(self.corpus) == self._n_fitted:
             return None
         self._report, self._n_concluded = self._lifted(self._report, self._n_concluded), len(self.corpus)

@@ -36,8 +36,21 @@ def whole_save() -> Callable[[Language], Language]:
 def saved_whole(nlp: Language) -> Language:
     """The same pipeline, with another ``to_disk``."""
     saved = copy.copy(nlp)
-    saved.to_disk = partial(save_whole, nlp)  # type: ignore[method-assign]
+    saved.to_disk = partial(save_trained, nlp)  # type: ignore[method-assign]
     return saved
+
+
+def save_trained(nlp: Language, path: str | Path, **options: Any) -> None:
+    """Write a pipeline of spaCy's loop as :func:`save_whole` does.
+
+    Not one that was interrupted before a component's first step, nor again what was written after the last step.
+    """
+    untrained = [name for name, component in graft_components(nlp).items() if component.report is None]
+    if untrained:
+        print(f"{path} is not written: {listed(untrained)} has not done a training step.", file=sys.stderr)
+        return
+    if not (is_over(nlp) and Path(path).is_dir()):
+        save_whole(nlp, path, **options)
 
 
 def save_whole(nlp: Language, path: str | Path, **options: Any) -> None:
@@ -56,12 +69,6 @@ def save_whole(nlp: Language, path: str | Path, **options: Any) -> None:
         If it cannot be written: ``spacy train`` is a command, which ends with the message and no traceback.
     """
     path = Path(path)
-    untrained = [name for name, component in graft_components(nlp).items() if component.report is None]
-    if untrained:
-        print(f"{path} is not written: {listed(untrained)} has not done a training step.", file=sys.stderr)
-        return
-    if is_over(nlp) and path.is_dir():
-        return  # it was written after the last step
     temporary = hidden_beside(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

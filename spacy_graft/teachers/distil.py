@@ -23,10 +23,18 @@ from ..held_out import MIN_HELD_OUT, rows_of_splits
 from ..model.sparse_linear import snapshot_of
 from ..options import is_count, is_strength
 from ..pipeline.annotation import Pair, documents_before
+from ..pipeline.card import add_card
 from ..pipeline.components import graft_component
 from ..pipeline.corpus import ExtractedCorpus
-from ..pipeline.fit import begun_training, train_like, training_examples, unchanged_after_error
+from ..pipeline.fit import (
+    begun_training,
+    settings_of_labels,
+    train_like,
+    training_examples,
+    unchanged_after_error,
+)
 from ..pipeline.folds import Split, cross_validated, loss_of, splits_of
+from ..pipeline.notes import forget_model
 from ..pipeline.progress import progress_bar
 from ..pipeline.textcat import TextCatGraft
 from ..threads import one_thread_of
@@ -95,7 +103,8 @@ def distil(
     n_to_label : int
         How many texts to name that should be labelled next.
     options : dict, optional
-        Further arguments of the component's ``initialize``: ``network``, ``checkpoints`` and the like.
+        Further arguments of the component's ``initialize``: ``network``, ``checkpoints`` and the like. ``labels`` and
+        ``positive_label`` of the config hold here too, as in :func:`fit`.
 
     Returns
     -------
@@ -112,9 +121,11 @@ def distil(
     if isinstance(texts, str):
         raise ValueError(f"A list of texts without labels is expected, not the string {texts[:40]!r}.")
     texts = list(texts) if isinstance(texts, Iterator) else texts
-    labelled = training_examples(nlp, graft, examples)
+    graft.vocab = nlp.vocab
+    of_labels = settings_of_labels(nlp, graft)
+    labelled = training_examples(nlp, graft, examples, to_come=of_labels.get("labels", ()))
     with unchanged_after_error(graft), one_thread_of("blas"), progress_bar(graft.name) as progress:
-        graft.initialize(lambda: labelled, **(options or {}))
+        graft.initialize(lambda: labelled, **{**of_labels, **(options or {})})
         training = begun_training(graft, progress)
         gold, splits = gold_of(graft, training, labelled)
         pool = Pool.of(texts, gold.texts)
@@ -142,6 +153,8 @@ def distil(
             training.corpus = training.corpus.followed_by(taught.with_targets(soft.of_all[pool.taught], chosen))
         train_like(graft, progress, trials[chosen])
         graft.end_training()
+    forget_model(nlp)
+    add_card(nlp)
     assert graft.report is not None
     students = Students(pool, soft.of_all, probabilities_of(graft, taught), probabilities_of(graft, held_out))
     return DistilReport(
