@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
@@ -204,6 +204,7 @@ class ItemSpace:
         self.names: Sequence[str] = ()
         self.of_matrix = False
         self.columns: list[str] | None = None
+        self._numbers: tuple[Sequence[str], Mapping[str, int]] | None = None
 
     def learn(self, X: MatrixOrItems, names: Sequence[str] | None) -> scipy.sparse.csr_array:
         """Return the matrix of training documents, and keep the names of its columns."""
@@ -226,9 +227,10 @@ class ItemSpace:
         """Return the matrix of other documents: the same columns, then those of unknown items, which have a length."""
         columns = column_names(X)
         if not is_matrix(X) or (columns is not None and not self.of_matrix):
-            numbers = {name: number for number, name in enumerate(self.names)}
-            items = item_matrix(X, numbers) if columns is None else matrix_by_name(X, columns, numbers)
-            return require_numbers(items, list(numbers))
+            unknown: dict[str, int] = {}
+            if columns is None:
+                return require_numbers(item_matrix(X, unknown, self.numbers), self.names, unknown)
+            return require_numbers(matrix_by_name(X, columns, unknown, self.numbers), self.names, unknown)
         if not self.of_matrix:
             raise ValueError(
                 f"{self.owner} was trained on items by their names, but the columns of X have none: give a DataFrame "
@@ -243,6 +245,13 @@ class ItemSpace:
         if columns is not None and columns != self._expected_columns(columns):
             raise ValueError("The feature names should match those that were passed during fit.")
         return require_numbers(matrix, self.names)
+
+    @property
+    def numbers(self) -> Mapping[str, int]:
+        """The column of each name. Made once: it takes longer than most predictions."""
+        if self._numbers is None or self._numbers[0] is not self.names:
+            self._numbers = self.names, {name: number for number, name in enumerate(self.names)}
+        return self._numbers[1]
 
     def _expected_columns(self, columns: list[str]) -> list[str]:
         """The names that columns must have: any, if those of the training documents had none."""

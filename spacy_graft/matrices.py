@@ -14,6 +14,8 @@ from .options import LARGEST_VALUE
 
 #: A matrix of values (n_documents, n_items), or for each document its items or their values by name.
 MatrixOrItems = Any
+#: No names.
+NONE_KNOWN: Mapping[str, int] = {}
 #: How far above 1 a value may be: scaled values can exceed it by a few units in the last place.
 VALUE_TOLERANCE = 1e-9
 
@@ -109,14 +111,18 @@ def default_names(n: int) -> list[str]:
     return list(map(str, range(n)))
 
 
-def item_matrix(documents: Any, numbers: dict[str, int]) -> scipy.sparse.csr_array:
+def item_matrix(
+    documents: Any, numbers: dict[str, int], known: Mapping[str, int] = NONE_KNOWN
+) -> scipy.sparse.csr_array:
     """The matrix of documents that are collections of names, or mappings of names to values.
 
     Parameters
     ----------
     documents : iterable
     numbers : dict of str to int
-        The column of each name. Unknown names are added.
+        Gets the column of each name that is not known; columns go on after those that are.
+    known : mapping of str to int
+        The column of each name that is known. It is not changed.
 
     Raises
     ------
@@ -136,7 +142,7 @@ def item_matrix(documents: Any, numbers: dict[str, int]) -> scipy.sparse.csr_arr
         except (TypeError, ValueError) as error:  # a name that is not hashable, or another
             raise DocumentKindError(i, f"has items that cannot be read. {error}") from error
         for name, value in items.items():
-            indices.append(numbers.setdefault(str(name), len(numbers)))
+            indices.append(column_of(str(name), numbers, known))
             try:
                 values.append(float(value))
             except (TypeError, ValueError) as error:
@@ -144,19 +150,27 @@ def item_matrix(documents: Any, numbers: dict[str, int]) -> scipy.sparse.csr_arr
                     i, f"has {value!r} as the value of {name!r}, but values of items must be numbers."
                 ) from error
         indptr.append(len(indices))
-    shape = (len(indptr) - 1, len(numbers))
+    shape = (len(indptr) - 1, len(known) + len(numbers))
     matrix = scipy.sparse.csr_array((np.array(values, np.float64), np.array(indices, np.int64), indptr), shape)
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     return matrix
 
 
-def matrix_by_name(documents: Any, columns: Sequence[str], numbers: dict[str, int]) -> scipy.sparse.csr_array:
+def column_of(name: str, numbers: dict[str, int], known: Mapping[str, int]) -> int:
+    """The column of a name, a new one if it has none."""
+    column = known.get(name)
+    return numbers.setdefault(name, len(known) + len(numbers)) if column is None else column
+
+
+def matrix_by_name(
+    documents: Any, columns: Sequence[str], numbers: dict[str, int], known: Mapping[str, int]
+) -> scipy.sparse.csr_array:
     """A DataFrame as :func:`item_matrix` gives the same documents as mappings of names to values."""
     matrix = as_matrix(documents)
-    places = np.array([numbers.setdefault(name, len(numbers)) for name in columns])
+    places = np.array([column_of(name, numbers, known) for name in columns])
     parts = matrix.data, places[matrix.indices], matrix.indptr
-    return as_matrix(scipy.sparse.csr_array(parts, (matrix.shape[0], len(numbers))))
+    return as_matrix(scipy.sparse.csr_array(parts, (matrix.shape[0], len(known) + len(numbers))))
 
 
 def values_by_name(document: Any) -> Mapping[str, float]:
@@ -173,15 +187,17 @@ def check_names(names: Iterable[Any]) -> None:
             raise ValueError(f"Names of items must be strings, but one is {name!r} ({type(name).__name__}).")
 
 
-def require_numbers(matrix: scipy.sparse.csr_array, names: Sequence[str]) -> scipy.sparse.csr_array:
-    """The same matrix; a ValueError if a value is not finite, or too large. Columns have the ``names``."""
+def require_numbers(
+    matrix: scipy.sparse.csr_array, names: Sequence[str], more: Iterable[str] = ()
+) -> scipy.sparse.csr_array:
+    """The same matrix; a ValueError if a value is not finite, or too large. Columns have ``names``, then ``more``."""
     wrong = np.flatnonzero(~np.isfinite(matrix.data))
     if len(wrong):
         what = "NaN" if np.isnan(matrix.data[wrong[0]]) else "infinity or a value too large for dtype('float64')"
-        raise ValueError(f"Input X contains {what}: {place_and_value(matrix, wrong[0], names)}.")
+        raise ValueError(f"Input X contains {what}: {place_and_value(matrix, wrong[0], names, more)}.")
     too_large = np.flatnonzero(np.abs(matrix.data) > LARGEST_VALUE)
     if len(too_large):
-        place = place_and_value(matrix, too_large[0], names)
+        place = place_and_value(matrix, too_large[0], names, more)
         raise ValueError(f"Values must be at most {LARGEST_VALUE:g}, but {place}. Scale them first.")
     return matrix
 
@@ -214,10 +230,11 @@ def bounded(matrix: scipy.sparse.csr_array, names: Sequence[str], multiplied: bo
     return matrix
 
 
-def place_and_value(matrix: scipy.sparse.csr_array, entry: int, names: Sequence[str]) -> str:
+def place_and_value(matrix: scipy.sparse.csr_array, entry: int, names: Sequence[str], more: Iterable[str] = ()) -> str:
     """Where an entry stands, and its value."""
     document, column = int(np.searchsorted(matrix.indptr, entry, side="right")) - 1, int(matrix.indices[entry])
-    where = f"column {column}" if names[column] == str(column) else f"item {names[column]!r}"
+    name = names[column] if column < len(names) else [*more][column - len(names)]
+    where = f"column {column}" if name == str(column) else f"item {name!r}"
     return f"{where} of document {document} is {matrix.data[entry]}"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import re
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -23,7 +24,7 @@ from sklearn.utils.estimator_checks import check_estimator
 import spacy_graft.classifier
 from conftest import run
 from naive import dense_optimum
-from spacy_graft import CoordinateAscent, GraftClassifier, Grafting, GraftingPath, GraftTextClassifier
+from spacy_graft import Constraints, CoordinateAscent, GraftClassifier, Grafting, GraftingPath, GraftTextClassifier
 from spacy_graft.graphs.graph import build_graph
 
 rng = np.random.default_rng(0)
@@ -378,6 +379,37 @@ def test_columns_with_a_large_mean(penalty):
     near, far = (GraftClassifier(Grafting(**penalty)).fit(values + by, labels) for by in (0.0, [1e5, -1e5, 0.0]))
     assert far.report_.converged
     assert far.report_.objective == pytest.approx(near.report_.objective, rel=1e-3)
+
+
+def test_a_denied_product_of_items_with_the_same_values():
+    """It is another column than that of either item, and is not found."""
+    random = np.random.default_rng(0)
+    values = random.choice([0.0, 0.3, 0.9], size=60)
+    matrix = np.stack([values, values, random.integers(0, 2, 60)], axis=1)
+    labels = ((values**2 > 0.5) ^ (random.random(60) < 0.1)).astype(int)
+    learner = Grafting(l1=0.3, penalty_weights="standard")
+    found = str_features(learner, matrix, labels)
+    assert "a × b" in found
+    denied = str_features(replace(learner, constraints=Constraints(deny=["a × b"])), matrix, labels)
+    assert "a × b" not in denied
+    assert denied
+
+
+def str_features(learner, matrix, labels):
+    model = GraftClassifier(learner, degree=2).fit(matrix, labels, names=["a", "b", "c"])
+    return [str(feature) for feature in model.features()]
+
+
+def test_names_of_items_are_numbered_once():
+    documents = [[f"item{k % 7}", f"item{k % 3}"] for k in range(30)]
+    model = GraftClassifier(Grafting(l1=0.1)).fit(documents, [k % 3 for k in range(30)])
+    before = model.predict([["item1", "other"], ["other", "more"]])
+    numbers = model._space.numbers
+    assert len(numbers) == 7
+    np.testing.assert_array_equal(model.predict([["item1", "other"], ["other", "more"]]), before)
+    assert model._space.numbers is numbers
+    with pytest.raises(ValueError, match="item 'more' of document 1 is nan"):
+        model.predict([{"item1": 1.0, "other": 2.0}, {"more": float("nan")}])
 
 
 def test_unknown_items_count_as_length():

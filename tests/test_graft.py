@@ -15,6 +15,7 @@ from naive import LASSO, dense_optimum, distinct_columns, log_loss, softmax, str
 from spacy_graft.graft.certificate import dual_value
 from spacy_graft.graft.objective import document_weights
 from spacy_graft.graft.refits import ACCURACY
+from spacy_graft.graft.report import Report
 from spacy_graft.graft.settings import FIRST_REFIT, Grafting, GraftingPath
 from spacy_graft.graft.start import start
 from spacy_graft.solve.losses import SoftmaxLoss
@@ -344,6 +345,21 @@ def test_report_is_plain_values(learner):
     texts, targets = ["ab", "ab c", "cd", "cd a"], np.eye(2)[[0, 0, 1, 1]]
     report = run(learner, training_data(texts, targets)).report
     assert json.loads(json.dumps(report.to_dict())) == report.to_dict()
+
+
+def test_figures_of_other_peoples_builders_are_formatted():
+    report = Report(network={"weights": [1.0, 2.5], "threshold": None, "kind": "mine", "by": {"a": [1, "b"]}})
+    found = str(report.lines())
+    assert "1, 2.5" in found
+    assert "none" in found
+
+
+def test_the_model_before_a_step_is_not_that_after_it():
+    texts, targets = ["ab", "ab c", "cd", "cd a"], np.eye(2)[[0, 0, 1, 1]]
+    fit = start(GraftingPath(penalty="l2", refit=2.0), training_data(texts, targets))
+    assert not fit.solution().terms
+    fit.step()
+    assert fit.solution().terms
 
 
 def test_path_stops_before_more_features_than_allowed():

@@ -20,7 +20,8 @@ from spacy_graft import CoordinateAscent, Grafting, GraftingPath, GraftTextClass
 from spacy_graft.checks.corpus import is_usable
 from spacy_graft.checks.evaluation import calibration_metrics
 from spacy_graft.checks.memory import BYTES_PER_DOCUMENT_LABEL, estimate_memory
-from spacy_graft.graft import memory
+from spacy_graft.graft import label_batches, memory
+from spacy_graft.graft.grafting import GraftingFit
 from spacy_graft.graft.label_batches import BatchedGrafting, BatchedPath
 from spacy_graft.graft.solution import Solution
 from spacy_graft.graft.start import start
@@ -97,6 +98,29 @@ def test_batches_are_fits_of_their_own(in_batches, monkeypatch):
         for name, row in weights.items():
             np.testing.assert_array_equal(row[labels_of], own.get(name, np.zeros(len(solution.intercepts))))
     assert fit.report.objective == pytest.approx(total, rel=1e-15)
+
+
+def test_batches_that_were_interrupted_are_begun_again(in_batches, monkeypatch):
+    """Before that, the model is the empty one."""
+    fits, data = [], data_of(*corpus())
+    fit = start(Grafting(l1=1.0), data)
+    assert fit.solution().weights.shape == (0, 20)
+    assert len(fit.solution().intercepts) == 20
+
+    class Failing(GraftingFit):
+        def __init__(self, *arguments):
+            fits.append(self)
+            if len(fits) == 3:
+                raise OSError("no space")
+            super().__init__(*arguments)
+
+    monkeypatch.setattr(label_batches, "GraftingFit", Failing)
+    with pytest.raises(OSError, match="no space"):
+        fit.step()
+    fit.step()
+    expected, found = finished(Grafting(l1=1.0), data).solution(), fit.solution()
+    np.testing.assert_array_equal(found.intercepts, expected.intercepts)
+    assert (found.weights != expected.weights).nnz == 0
 
 
 @pytest.mark.parametrize("options", [{}, {"penalty_weights": "ratio_idf", "length_normalisation": True}])

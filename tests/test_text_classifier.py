@@ -31,6 +31,7 @@ from sklearn.utils.estimator_checks import check_estimator
 import spacy_graft.text_classifier
 from conftest import make_examples, make_records
 from spacy_graft import Constraints, CoordinateAscent, Grafting, GraftingPath, GraftTextClassifier, InMemory, fit
+from spacy_graft.extract import kernels
 from spacy_graft.extract.texts import BATCH
 from spacy_graft.model.sealing import seal, unseal
 from spacy_graft.model.sparse_linear import snapshot_of
@@ -297,6 +298,13 @@ def test_sequences_of_integers():
     assert all(text[span.start : span.end] == part.text for (span,) in part.members[0].places)
 
 
+def test_integers_that_differ_in_high_bits_alone_are_found_at_once() -> None:
+    """In a table by low bits, each look-up would pass by all of them."""
+    for shift in range(48):
+        slots = {int(kernels.slot_of(np.int64(number << shift), 2**14 - 1)) for number in range(2**12)}
+        assert len(slots) >= 2**10
+
+
 @pytest.mark.parametrize("analyzer", ["char", "char_wb", "word"])
 @pytest.mark.parametrize("learner", [LEARNER, Grafting(l1=0.1, length_normalisation=True), PATH])
 def test_explanations_add_up_and_show_the_places(analyzer, learner):
@@ -556,6 +564,23 @@ def test_columns_that_only_numpy_can_read_are_documents_and_labels() -> None:
 def test_a_sparse_matrix_is_no_list_of_documents() -> None:
     with pytest.raises(ValueError, match="Documents must be a list or a column of texts, but are <"):
         GraftTextClassifier(analyzer="integer").fit(scipy.sparse.csr_array(np.eye(4, dtype=int)), [0, 1, 0, 1])
+
+
+def test_two_locked_names_of_one_feature_are_refused() -> None:
+    """The longer of them too: which of the two would be left was a matter of their order."""
+    texts, labels = ["very good x", "very good y", "z x", "z y"] * 3, ["a", "a", "b", "b"] * 3
+    for names in (("very", "very good"), ("very good", "very")):
+        locked = Constraints(locked={name: {"a": 1.0} for name in names})
+        model = GraftTextClassifier(Grafting(l1=0.5, constraints=locked), analyzer="word")
+        with pytest.raises(ValueError, match="the same training documents and are one feature"):
+            model.fit(texts, labels)
+    # In one fold only, they are one feature: the points are not chosen by folds.
+    texts = [f"{word} {k}" for k in range(30) for word in ("very good", "dull")] + ["it is very", "good it is"]
+    labels = [("a" if "good" in text else "b") for text in texts]
+    learner = GraftingPath(steps=4, constraints=Constraints(locked={"very": {"a": 0.5}, "very good": {"a": 0.7}}))
+    with pytest.warns(UserWarning, match="are one feature"):
+        model = GraftTextClassifier(learner, analyzer="word").fit(texts, labels)
+    assert {"very", "very good"} <= {feature.text for feature in model.features()}
 
 
 def test_constraints_that_deny_everything_are_named() -> None:

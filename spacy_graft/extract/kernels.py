@@ -14,10 +14,19 @@ FEWEST_KEYS = 1 << 12
 
 
 @inlined
+def slot_of(key, mask):
+    """Where a search for a key begins: keys may differ in high bits alone, as numbers times a power of two do."""
+    key ^= key >> 32
+    key ^= key >> 16
+    key ^= key >> 8
+    return (key ^ (key >> 4)) & mask
+
+
+@inlined
 def find(key, slots, keys):
     """The row of a key, or EMPTY."""
     mask = slots.shape[0] - 1
-    slot = key & mask
+    slot = slot_of(key, mask)
     while slots[slot] != EMPTY:
         if keys[slots[slot]] == key:
             return slots[slot]
@@ -39,7 +48,7 @@ def insert_rows(slots, keys, first, last):
     """Insert rows ``first`` to ``last - 1`` of ``keys``, which are not in the table yet."""
     mask = slots.shape[0] - 1
     for row in range(first, last):
-        slot = keys[row] & mask
+        slot = slot_of(keys[row], mask)
         while slots[slot] != EMPTY:
             slot = (slot + 1) & mask
         slots[slot] = row
@@ -65,7 +74,7 @@ def number_keys(all_keys, numbers):
     slots = np.full(4 * FEWEST_KEYS, EMPTY, np.int32)
     n = np.int64(0)  # insert_rows would be compiled for a plain 0 as well
     for place in range(all_keys.shape[0]):
-        key = spread_out(all_keys[place])
+        key = all_keys[place]
         row = find(key, slots, keys)
         if row == EMPTY:
             if n == keys.shape[0]:
@@ -78,12 +87,6 @@ def number_keys(all_keys, numbers):
             n += 1
         numbers[place] = row
     return firsts[:n].copy()
-
-
-@inlined
-def spread_out(key):
-    """Another key for each key, whose low bits, the place in a table, are different if any are."""
-    return key ^ (key >> 20) ^ (key >> 40)
 
 
 @njit
@@ -190,7 +193,7 @@ def count_distinct(symbols, starts, last_document, table, counts):
     mask = table.shape[0] - 1
     for document in range(counts.shape[0]):
         for position in range(starts[document], starts[document + 1]):
-            slot = symbols[position] & mask
+            slot = slot_of(symbols[position], mask)
             while last_document[slot] == document and table[slot] != symbols[position]:
                 slot = (slot + 1) & mask
             if last_document[slot] != document:

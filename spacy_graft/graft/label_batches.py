@@ -172,20 +172,26 @@ class BatchedGrafting:
         """Fit one batch after the other; nothing once that has been done."""
         if self.finished:
             return
-        parts = []
+        parts, models = [], []
         for first, data in self.batches:
             fit = GraftingFit(self.learner, data)
             while not fit.finished:
                 fit.step()
-            self._models.append(BatchModel.of_state(first, fit.state))
-            self.batches.take_space(fit.state)
+            models.append(self._model(first, fit))
             parts.append((fit.state.initial, fit.report))
             add_seconds(self.report, fit.report)
+        self._models = models
         self.report.l1_max = max(of_batch.l1_max for _, of_batch in parts)
         joined_report(self.report, parts, self.batches.space_of(self._models))
         self.report.finished = True
 
+    def _model(self, first: int, fit: GraftingFit) -> BatchModel:
+        self.batches.take_space(fit.state)
+        return BatchModel.of_state(first, fit.state)
+
     def solution(self) -> Solution:
+        if not self._models:
+            self._models = [self._model(first, GraftingFit(self.learner, data)) for first, data in self.batches]
         mean_scale, _ = document_weights(self.batches.data.lengths, self.learner.length_normalisation)
         return self.batches.solution(self._models, mean_scale)
 
@@ -335,7 +341,7 @@ class BatchedPath(PointFit):
 
     def _optimum(self, l1: float, kept: Kept, first: int, data: TrainingData) -> Kept:
         """A batch at another L1 strength, from where it was."""
-        rounds = Rounds(data, self.learner)
+        rounds = Rounds(data, self.learner, l1_max=kept.report.l1_max)
         rounds.restore(kept.checkpoint)
         rounds.optimise(l1)
         rounds.report.rounds += kept.report.rounds

@@ -235,7 +235,9 @@ def formatted(value: Any) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{key} {formatted(item)}" for key, item in value.items())
     if isinstance(value, list):
-        return ", ".join(value)
+        return ", ".join(map(formatted, value))
+    if value is None:
+        return "none"
     if isinstance(value, bool):
         return "yes" if value else "no"
     return value if isinstance(value, str) else f"{value:,}" if isinstance(value, int) else f"{value:.6g}"

@@ -46,6 +46,8 @@ class Rounds:
     settings : PenaltySettings
     smallest_l1 : float
         The least L1 strength that there will be: features too rare for it are left out of the index.
+    l1_max : float, optional
+        The largest scaled gradient of the empty model, if it is known; otherwise it is searched for.
 
     Attributes
     ----------
@@ -53,11 +55,13 @@ class Rounds:
     report : Report
     """
 
-    def __init__(self, data: TrainingData, settings: PenaltySettings, smallest_l1: float = 0.0) -> None:
+    def __init__(
+        self, data: TrainingData, settings: PenaltySettings, smallest_l1: float = 0.0, l1_max: float | None = None
+    ) -> None:
         self.settings = settings
         objective = Objective(data, settings)
         self.report = objective.new_report()
-        self.state = indexed(objective, smallest_l1, self.report)
+        self.state = indexed(objective, smallest_l1, self.report, l1_max)
         self._certificate = Certificate(self.state.initial)
         self._found: SpaceViolations | None = None
         self._degree = 1
@@ -229,7 +233,7 @@ class Rounds:
         self._accuracy = float("inf")
 
 
-def indexed(objective: Objective, smallest_l1: float, report: Report) -> ModelState:
+def indexed(objective: Objective, smallest_l1: float, report: Report, l1_max: float | None = None) -> ModelState:
     """The empty model over the space of features, and the figures of this space in the report.
 
     Parameters
@@ -239,16 +243,18 @@ def indexed(objective: Objective, smallest_l1: float, report: Report) -> ModelSt
         Features too rare for this L1 strength are left out, unless the model is empty at it: what was cut off would not
         change that, but the largest scaled gradient may lie in it.
     report : Report
+    l1_max : float, optional
+        As of :class:`Rounds`.
     """
     # What is named must be found, however rare it is.
     least_df = 0.0 if objective.constraints.names else objective.largest_rare_df(smallest_l1)
-    state = over_features(objective, least_df, report)
+    state = over_features(objective, least_df, report, l1_max)
     if report.l1_max <= smallest_l1 and least_df > 0.0:
-        state = over_features(objective, 0.0, report)
+        state = over_features(objective, 0.0, report, l1_max)
     return state
 
 
-def over_features(objective: Objective, least_df: float, report: Report) -> ModelState:
+def over_features(objective: Objective, least_df: float, report: Report, l1_max: float | None = None) -> ModelState:
     """The empty model over the features of more than ``least_df`` documents per unit of λ."""
     with report.timed("index"):
         space = feature_space(objective, least_df)
@@ -257,20 +263,25 @@ def over_features(objective: Objective, least_df: float, report: Report) -> Mode
     report.min_df, report.n_active = space.min_df, state.active.n_rows
     report.n_columns = space.n_columns
     with report.timed("search"):
-        # The largest scaled gradient of the empty model is l1_max.
-        everything = space.search(
-            SearchRequest(
-                residuals=state.weighted_residuals,
-                min_gradient=0.0,
-                n_best=1,
-                active=state.active_labels(),
-                degree=space.degree,
-                count_all=False,
-                sign_factors=objective.sign_factors,
-                only_largest=True,
-            )
-        )
-    report.l1_max = float(everything.peaks.max(initial=0.0))
+        report.l1_max = largest_gradient(state) if l1_max is None else l1_max
     # There the empty model is the optimum.
     report.l1 = report.l1_max
     return state
+
+
+def largest_gradient(state: ModelState) -> float:
+    """The largest scaled gradient of an empty model."""
+    space = state.space
+    everything = space.search(
+        SearchRequest(
+            residuals=state.weighted_residuals,
+            min_gradient=0.0,
+            n_best=1,
+            active=state.active_labels(),
+            degree=space.degree,
+            count_all=False,
+            sign_factors=state.objective.sign_factors,
+            only_largest=True,
+        )
+    )
+    return float(everything.peaks.max(initial=0.0))

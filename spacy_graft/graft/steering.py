@@ -272,7 +272,7 @@ class Steering:
         labels = problems.data.labels
         keys = {block: self._indexes[block].column_keys() for block in order} if self.constraints.locks else {}
         denied = {block: self._denied_nodes(block, of_block) for block, of_block in keys.items()}
-        names: dict[int, tuple[str, int, str]] = {}
+        names: dict[int, tuple[str, int, int, str]] = {}
         for name, label, weight in self.constraints.locks:
             lock = Pattern(name)
             found = [block for block in order if lock.is_of(block) and lock.name in self.named[block].nodes]
@@ -285,10 +285,11 @@ class Steering:
                     f"Constraints: the weight of {name!r} is locked, but it is denied in its block {found[0]!r}, by "
                     f"this name or by another one of the same training documents. Add it to allow, or remove the lock."
                 )
-            first = names.setdefault(int(keys[found[0]][node]), (found[0], node, name))
-            if first[:2] != (found[0], node):
+            # A node is n-grams of several lengths.
+            *first, first_name = names.setdefault(int(keys[found[0]][node]), (found[0], node, length, name))
+            if first != [found[0], node, length]:
                 raise NothingToLearnError(
-                    f"Constraints: weights of {first[2]!r} and {name!r} are locked, but they have the same training "
+                    f"Constraints: weights of {first_name!r} and {name!r} are locked, but they have the same training "
                     f"documents and are one feature. Lock them by one of these names."
                 )
             yield Lock(found[0], node, length, trained[0], trained[1] * weight)

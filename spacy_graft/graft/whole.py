@@ -33,6 +33,7 @@ class WholeFit(StateFit):
             return
         while not self._selection.finished:
             self._selection.step()
+        self._refits = None
         self.report = replace(self._selection.report.copy(), points=1, refit=self.refit)
 
 

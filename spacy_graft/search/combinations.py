@@ -9,6 +9,7 @@ rises to the worst of the n best when their room is full; and the bounds of pair
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -246,9 +247,13 @@ class CombinationSearch:
         )
 
     def leave_out(self, keys: Sequence[np.ndarray]) -> None:
-        """Leave out one combination: that of the items with these columns, if they are all there."""
-        items = [int(item) for key in keys for item in np.flatnonzero(self.items.keys == key)[:1]]
-        if len(set(items)) == len(keys) <= self.degree:
+        """Leave out one combination: that of the items with these columns, if they are all there.
+
+        Of items with the same values other than 1, whose product is another column, there are as many as can be in one.
+        """
+        copies = Counter(map(int, keys))
+        items = [int(item) for key, n in copies.items() for item in np.flatnonzero(self.items.keys == key)[:n]]
+        if len(items) == len(keys) <= self.degree:
             of_code = self.of_codes(np.array([code_of(items)], np.int64))[3]
             self.columns = self.columns._replace(taken=np.union1d(self.columns.taken, of_code))
 

@@ -103,7 +103,7 @@ class BoundedSearch(Search):
             self.descent.remember(residuals, query)
             return self.descent.best(residuals, query)
         self.last = residuals.copy()
-        return self.by_pass(residuals, query)
+        return self.by_pass(residuals, query, request.n_threads)
 
     def _descent_pays(self, residuals: np.ndarray, query: kernels.NodeQuery) -> bool:
         lane_tables = -(-query.n_labels // LANES)

@@ -64,4 +64,4 @@ def candidates_of(
         place = begin
         while (place := kernels.select(sums, begin, place, end, label, query, candidates.found)) < end:
             candidates.keep_best()
-    return candidates.found
+    return candidates.best()

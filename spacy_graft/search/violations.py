@@ -65,6 +65,15 @@ class Candidates:
             squared_excess=np.zeros((n_labels, N_SLOTS), np.int64),
         )
 
+    def best(self) -> NodeCandidates:
+        """The ``n_best`` best, or all, in no more room than they need."""
+        if self.found.n_candidates[0] > self.query.n_best:
+            self.keep_best()
+        n = self.found.n_candidates[0]
+        return self.found._replace(
+            scaled_gradients=self.found.scaled_gradients[:n].copy(), keys=self.found.keys[:n].copy()
+        )
+
     def keep_best(self) -> None:
         """Move the ``n_best`` best to the front, by (scaled gradient, then key); the worst of them is the new floor."""
         found, n_best = self.found, self.query.n_best
