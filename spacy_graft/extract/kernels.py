@@ -16,10 +16,9 @@ FEWEST_KEYS = 1 << 12
 @inlined
 def slot_of(key, mask):
     """Where a search for a key begins: keys may differ in high bits alone, as numbers times a power of two do."""
-    key ^= key >> 32
-    key ^= key >> 16
-    key ^= key >> 8
-    return (key ^ (key >> 4)) & mask
+    key ^= key >> 14
+    key ^= key >> 28
+    return (key ^ (key >> 39)) & mask
 
 
 @inlined
