@@ -8,7 +8,7 @@ import numpy as np
 
 from .blocks import ItemValue
 from .hashing import signed
-from .streams import Stream
+from .streams import Stream, has_code_points
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +107,7 @@ class Bags:
         symbols, ranks = distinct_symbols(stream.symbols)
         starts, items, counts, df = kernels.count_items(ranks, stream.starts, len(symbols))
         kept = df >= min_df
-        if symbols.dtype == np.uint32 and symbols.ndim == 1:
+        if has_code_points(symbols):
             kept &= symbols != 0
         values = np.empty(0)
         if value == "log_count":

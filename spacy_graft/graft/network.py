@@ -24,7 +24,6 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.sparse.linalg import splu
 
 from ..graphs.graph import FeatureGraph
 from ..graphs.vocabulary import CorpusVocabulary, Vertex
@@ -143,6 +142,8 @@ class ClassEquations:
         diagonal = self.gram.diagonal()
         # A class that no row names may have any weight.
         steady = np.where(diagonal > 0.0, STEADY * diagonal, 1.0)
+        from scipy.sparse.linalg import splu  # not needed without a network
+
         self.factors = splu(sparse.csc_array(self.gram + sparse.diags_array(steady)))
 
     def solve(self, y: np.ndarray) -> np.ndarray:

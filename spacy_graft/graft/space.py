@@ -19,8 +19,8 @@ from ..solve.columns import PackedColumns, joined_columns, packed_columns
 from .parts import Part, VertexPart
 from .steering import LockedPairs
 
-#: Documents that columns have at the most before they are packed: 64 MB of lists.
-LISTED = 1 << 24
+#: Documents that columns have at the most before they are packed: 16 MB of lists.
+LISTED = 1 << 22
 
 
 @dataclass(frozen=True)

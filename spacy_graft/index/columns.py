@@ -6,6 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..extract.streams import parts_of_about
+
+#: Entries of columns that are summed or moved at once, or those of one column: they take 16 bytes each.
+ENTRIES_AT_ONCE = 1 << 18
 #: Starts int64 (columns + 1), documents int32, values float64 (as many as documents, or none where all are 1).
 Columns = tuple[np.ndarray, np.ndarray, np.ndarray]
 
@@ -27,12 +31,25 @@ def reordered(columns: Columns, order: np.ndarray) -> Columns:
     starts, documents, values = columns
     lengths = np.diff(starts)[order]
     new_starts = np.concatenate([[0], np.cumsum(lengths)])
-    entries = np.arange(new_starts[-1]) + np.repeat(starts[order] - new_starts[:-1], lengths)
-    return new_starts, documents[entries], values[entries] if len(values) else values
+    moved, n = starts[order] - new_starts[:-1], int(new_starts[-1])
+    new_documents, new_values = np.empty(n, documents.dtype), np.empty(n if len(values) else 0)
+    for first, last in parts_of_about(ENTRIES_AT_ONCE, new_starts):
+        begin, end = new_starts[first], new_starts[last]
+        entries = np.arange(begin, end) + np.repeat(moved[first:last], lengths[first:last])
+        new_documents[begin:end] = documents[entries]
+        if len(values):
+            new_values[begin:end] = values[entries]
+    return new_starts, new_documents, new_values
 
 
 def row_totals(columns: Columns, amounts: np.ndarray, n_documents: int) -> np.ndarray:
     """Sum the amounts (one a column) times the squares of the columns' values over each document: float64 (n)."""
     starts, documents, values = columns
-    entries = np.repeat(amounts, np.diff(starts))
-    return np.bincount(documents, entries * np.square(values) if len(values) else entries, n_documents)
+    totals = np.zeros(n_documents)
+    for first, last in parts_of_about(ENTRIES_AT_ONCE, starts):
+        here = slice(starts[first], starts[last])
+        entries = np.repeat(amounts[first:last], np.diff(starts[first : last + 1]))
+        if len(values):
+            entries *= np.square(values[here])
+        totals += np.bincount(documents[here], entries, n_documents)
+    return totals

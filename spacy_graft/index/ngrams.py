@@ -12,6 +12,7 @@ import numpy as np
 from pydivsufsort import divsufsort
 
 from ..extract.streams import Stream
+from ..heap import trim_heap
 from ..threads import in_threads, one_thread_of
 from . import kernels
 from .fingerprints import column_numbers
@@ -234,4 +235,6 @@ def suffix_array(symbols: np.ndarray) -> np.ndarray:
         return np.empty(0, np.int32)
     with one_thread_of("openmp"):  # it would make no use of more
         order = divsufsort(symbols)
+    if symbols.dtype != np.uint8:
+        trim_heap()  # it sorts the bytes of larger symbols, in arrays several times as large
     return order[np.count_nonzero(symbols == 0) :].astype(np.int32, copy=False)

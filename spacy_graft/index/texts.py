@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..extract.bags import distinct_symbols
-from ..extract.streams import Empty, Stream
+from ..extract.streams import Empty, Stream, has_code_points
 from . import kernels
 
 
@@ -41,9 +41,9 @@ class RankedText:
 
         The code point 0 is a break, and so are symbols of fewer than ``min_df`` documents: no feature has them.
         """
-        if stream.symbols.dtype == np.uint32:
-            # Code points are small numbers as they are.
-            codes, has_breaks = stream.symbols, True
+        if has_code_points(stream.symbols):
+            # They are small numbers as they are.
+            codes, has_breaks = stream.symbols.astype(np.uint32, copy=False), True
             alphabet = np.arange(int(codes.max(initial=0)) + 1, dtype=np.uint32)
             most = stream.n_documents + len(codes) - int(np.count_nonzero(codes))
         else:

@@ -12,6 +12,7 @@ from spacy.tokens import Doc
 from ..extract.batches import symbols_of_documents
 from ..extract.blocks import is_reading_block
 from ..extract.lengths import WORDS
+from ..extract.streams import has_code_points, narrow
 from ..extract.unread import UNREAD_KEY
 from ..messages import listed
 from .loop import trained_by_loop
@@ -82,14 +83,16 @@ class LazyBatch:
     def _read(self, block: ReadingBlock) -> None:
         """Read the symbols for a block, and for all blocks of the graft components, so that texts are parsed once."""
         components = graft_pipes(self.nlp)
+        # One that is frozen is there to annotate for the others.
+        trained = components.keys() & trained_by_loop(self.nlp).keys() or components
         found: dict[ReadingBlock, list[np.ndarray]] = {block: [], WORDS: []}
         for component in components.values():
             found.update({own: [] for own in component.blocks.values() if is_reading_block(own)})
         docs: Iterable[Doc] = map(self.make_doc, range(len(self.texts)))
-        docs = self.nlp.pipe(docs, batch_size=self.nlp.batch_size, disable=not_before(self.nlp, components))
+        docs = self.nlp.pipe(docs, batch_size=self.nlp.batch_size, disable=not_before(self.nlp, trained))
         for symbols in symbols_of_documents(found, docs):
             for own, of_doc in symbols.items():
-                found[own].append(of_doc)
+                found[own].append(narrow(of_doc) if has_code_points(of_doc) else of_doc)
         self._symbols = found
         self._remember(self)
 

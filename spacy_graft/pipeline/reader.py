@@ -136,6 +136,7 @@ class JsonlCorpus:
         else:
             for number, record in self._records():
                 yield self._example(nlp, number, record, labels)
+        self._chunks.forget()
 
     @cached_property
     def content(self) -> Content:

@@ -64,3 +64,7 @@ class Chunks:
             self._known |= new
             for chunk in sorted(new):
                 tokenize(chunk)
+
+    def forget(self) -> None:
+        """Free the memory of the names: the tokenizer keeps what it remembers, and new ones are looked up there."""
+        self._known = set()

@@ -158,7 +158,7 @@ class Training:
         self._data = OfDocuments["TrainingData"]()
         self._built_network = OfDocuments["Network"]()
         self._document_vectors = OfDocuments["DocumentVectors"]()
-        self._is_evaluated = False
+        self._is_evaluated = self._is_concluding = False
         self._steps = 0
         self._n_fitted = 0
         self._n_at_last_step = 0
@@ -180,9 +180,9 @@ class Training:
     @property
     def report(self) -> Report | None:
         """Of the last step; None before there is a fit."""
-        if self.fit is None:
-            return None
-        return self.reports[-1] if self.reports else self.fit.report
+        if self.reports and self._n_fitted:
+            return self.reports[-1]
+        return None if self.fit is None else self.fit.report
 
     def loss(self, report: Report) -> float:
         """The objective of a report, divided by the number of documents."""
@@ -245,20 +245,24 @@ class Training:
         UserWarning
             If the fit has finished without a feature, with the reason and what to change.
         """
-        with frozen_heap(), self._begun_again_after_error():
+        with frozen_heap(), self._done_again_after_error():
             return self._next_model()
 
     @contextmanager
-    def _begun_again_after_error(self) -> Iterator[None]:
-        """If the block raises an exception, nothing of what it has done is used: the next step begins a fit."""
-        before, was_concluded = (self.corpus, self.left_out, self.strengths), self.concluded
+    def _done_again_after_error(self) -> Iterator[None]:
+        """If the block raises an exception, nothing of what it has done is used: the next step does it again."""
+        before, n_documents = (self.left_out, self.strengths), len(self.corpus)
         try:
             yield
         except BaseException:
-            if not was_concluded:
-                # A choice that was being made had added the documents held out, and tried blocks and strengths.
-                self.corpus, self.left_out, self.strengths = before
-            self.fit, self._n_fitted = None, 0
+            self.fit = None
+            if not self._is_concluding:
+                self._n_fitted = 0  # so that a fit begins
+                raise
+            # It had tried blocks and strengths, and added the documents held out.
+            self._is_concluding, (self.left_out, self.strengths) = False, before
+            if len(self.corpus) > n_documents:
+                self.corpus = self.corpus.some(np.arange(n_documents))
             raise
 
     def _next_model(self) -> Model | None:
@@ -272,10 +276,12 @@ class Training:
             if self.concluded:
                 self.left_out, self.strengths = (), self._first_strengths()
             self.fit = self._started_fit()
-        elif self.fit is None or self.concluded:
+        elif self.concluded:
             return None
-        elif self.choice is not None and self.choice.points and (self.fit.finished or self.choice.is_exhausted):
+        elif self.choice is not None and self.choice.points and self._has_judged_all(self.choice):
             return self._conclude(self.choice)
+        elif self.fit is None:
+            return None
         elif self.fit.finished:
             return self._stable() if n_samples(self.learner) else None
         self._step(self.fit)
@@ -283,6 +289,10 @@ class Training:
         self._warn_of_empty(self.fit)
         self._snapshot = self.named(self.fit.solution())
         return Model(self._snapshot, self.fit.report)
+
+    def _has_judged_all(self, choice: Choice) -> bool:
+        """Whether a path is not gone on with; it is no longer there if the last step was interrupted."""
+        return self.fit is None or self.fit.finished or choice.is_exhausted
 
     def models(self) -> Iterator[Model]:
         """Do all steps that are left, and yield their models."""
@@ -338,6 +348,7 @@ class Training:
 
     def _conclude(self, choice: Choice) -> Model:
         """The chosen model, after which nothing changes."""
+        self._is_concluding = True
         for option, strength in self._choices(choice.learner):
             self._try_strength(choice, option, strength)
             self.strengths = self._strengths_of(choice.chosen.report)
@@ -356,6 +367,7 @@ class Training:
         elif n_samples(choice.learner):
             self.path_to(chosen.report)
             model = self.refitted(chosen.report)
+        self._is_concluding = False
         return self._concluded(model)
 
     def _chosen_of_all(self, chosen: Report, corpus: ExtractedCorpus, held_out: HeldOut) -> Report:
@@ -482,9 +494,19 @@ class Training:
         return fit
 
     def refitted(self, like: Report, n_held_out: int = 0) -> Model:
-        """The present point of a path, under the refit and the temperature of another report; without its blocks."""
+        """The present point of a path, under the refit and the temperature of another report; without its blocks.
+
+        The fit is over then.
+        """
+        solution, report = self._last_refit(like, n_held_out)
+        self.fit = None  # frees its memory before the model is named
+        return Model(self.named(solution).divided(report.temperature), report)
+
+    def _last_refit(self, like: Report, n_held_out: int) -> tuple[Solution, Report]:
+        """The solution and the report of this model."""
         fit = cast("PointFit", self.fit)
         fit.refit = like.refit
+        trim_heap()
         solution = self._final_solution(fit)
         report = replace(
             with_calibration_of(like, fit.report, fit.learner.locks_weights),
@@ -494,8 +516,7 @@ class Training:
             left_out=list(like.left_out),
             n_folds=like.n_folds,
         )
-        report = report.with_strengths(self.strengths)
-        return Model(self.named(solution).divided(report.temperature), report)
+        return solution, report.with_strengths(self.strengths)
 
     def _warn_of_empty(self, fit: Fit) -> None:
         if fit.finished and (reason := why_empty(self.learner, fit.report, self._n_fitted)):

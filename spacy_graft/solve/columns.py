@@ -57,7 +57,7 @@ class PackedColumns(NamedTuple):
         if not self.are_bits.any():
             return self[:3]
         n_entries = np.diff(self.starts)
-        of_bits = {row: self.column(row)[0] for row in np.flatnonzero(self.are_bits).tolist()}
+        of_bits = {row: self.column(row)[0].astype(np.int32) for row in np.flatnonzero(self.are_bits).tolist()}
         lengths = n_entries.copy()
         lengths[self.are_bits] = [len(documents) for documents in of_bits.values()]
         starts, are_entries = np.concatenate([[0], np.cumsum(lengths)]), np.repeat(~self.are_bits, n_entries)
