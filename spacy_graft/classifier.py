@@ -436,9 +436,9 @@ class GraftClassifier(LinearClassifier):
         self,
         X: MatrixOrItems,
         y: Any,
+        sample_weight: Sequence[float] | np.ndarray | None = None,
         *,
         names: Sequence[str] | None = None,
-        sample_weight: Sequence[float] | np.ndarray | None = None,
         network: NetworkBuilder | None = None,
         vectors: WordVectors | Callable[[Any], WordVectors] | None = None,
     ) -> GraftClassifier:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from typing import Any
 
@@ -101,7 +102,9 @@ def named_matrix(documents: Any, names: Sequence[str] | None) -> tuple[scipy.spa
     matrix = as_matrix(documents)
     columns = default_names(matrix.shape[1]) if names is None else list(names)
     if len(columns) != matrix.shape[1] or len(set(columns)) < len(columns):
-        raise ValueError(f"There are {matrix.shape[1]} columns, but {len(set(columns))} different names.")
+        twice = next((name for name, n in Counter(columns).items() if n > 1), None)
+        and_twice = "" if twice is None else f" {twice!r} is the name of several."
+        raise ValueError(f"There are {matrix.shape[1]} columns, but {len(set(columns))} different names.{and_twice}")
     check_names(columns)
     return matrix, columns
 
@@ -131,6 +134,7 @@ def item_matrix(
     """
     if not isinstance(documents, Iterable) or getattr(documents, "shape", None) == ():
         raise ValueError(f"X must be a matrix, or have the items of each document, but is {documents!r:.60}.")
+    refuse_set("X", documents)
     indptr, indices, values = [0], [], []
     for i, document in enumerate(documents):
         if isinstance(document, str) or not isinstance(document, Iterable):
@@ -155,6 +159,12 @@ def item_matrix(
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     return matrix
+
+
+def refuse_set(name: str, values: Any) -> None:
+    """Raise a ValueError if documents or targets have no order, by which they would belong to each other."""
+    if isinstance(values, Set):
+        raise ValueError(f"{name} is a set, which has no order: give a list.")
 
 
 def column_of(name: str, numbers: dict[str, int], known: Mapping[str, int]) -> int:

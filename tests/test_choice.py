@@ -599,18 +599,22 @@ def go_on(nlp: Language, train: list[Example], dev: list[Example]) -> None:
         nlp.evaluate(dev)
 
 
-def test_an_interruption_of_folds_leaves_the_corpus(noisy: list[Record], monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("where", ["folds", "last training"])
+def test_an_interruption_of_the_choice_leaves_the_corpus(
+    where: str, noisy: list[Record], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Dev is not part of it before it has chosen; the next step chooses again."""
     nlp, calls = make_nlp(learner=AUTO), []
-    own = training.cross_validated
+    owner, name = (training, "cross_validated") if where == "folds" else (training.Training, "path_to")
+    own = getattr(owner, name)
 
-    def interrupted(*args: Any) -> Report:
+    def interrupted(*args: Any) -> Any:
         calls.append(len(args))
         if len(calls) == 1:
             raise KeyboardInterrupt
         return own(*args)
 
-    monkeypatch.setattr(training, "cross_validated", interrupted)
+    monkeypatch.setattr(owner, name, interrupted)
     train, dev = split(nlp, noisy)
     nlp.initialize(lambda: train)
     with pytest.raises(KeyboardInterrupt):

@@ -400,6 +400,13 @@ def str_features(learner, matrix, labels):
     return [str(feature) for feature in model.features()]
 
 
+def test_weights_are_the_third_argument():
+    model = GraftClassifier(Grafting(l1=0.1))
+    weights = np.arange(len(LABELS)) % 3
+    by_name = model.fit(MATRIX, LABELS, sample_weight=weights).coef_.toarray()
+    np.testing.assert_array_equal(model.fit(MATRIX, LABELS, weights).coef_.toarray(), by_name)
+
+
 def test_names_of_items_are_numbered_once():
     documents = [[f"item{k % 7}", f"item{k % 3}"] for k in range(30)]
     model = GraftClassifier(Grafting(l1=0.1)).fit(documents, [k % 3 for k in range(30)])

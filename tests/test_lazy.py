@@ -211,6 +211,24 @@ def test_frozen_components_with_scores(folder: Path) -> None:
     assert component_of(trained(config)).history[0]["score"] > 0.9
 
 
+def test_a_frozen_graft_component_annotates_for_another(folder: Path, train_records: list[Record]) -> None:
+    """Held-out documents as well: the model is the same as with tokens."""
+    train_fully(make_nlp(), train_records).to_disk(folder / "topic")
+    Doc.set_extension("best", getter=lambda doc: max(doc.cats, key=doc.cats.get, default="none"), force=True)
+    models = []
+    for lazy in (True, False):
+        nlp = make_nlp()
+        best = {"@graft_features": "spacy_graft.DocAttributes.v1", "extensions": ["best"]}
+        nlp.add_pipe("textcat_graft", name="second", config={"features": {"best": best}, "learner": PATH})
+        config = config_of(nlp, folder, frozen_components=["textcat_graft"], annotating_components=["textcat_graft"])
+        config["components"]["textcat_graft"] = {"source": str(folder / "topic")}
+        for corpus in config["corpora"].values():
+            corpus["lazy"] = lazy
+        models.append(component_of(trained(config), "second"))
+    assert {feature.text for feature in models[0].features()} == {f"best={label}" for label in models[0].labels}
+    assert [str(feature) for feature in models[0].features()] == [str(feature) for feature in models[1].features()]
+
+
 def test_other_components_cannot_be_trained_on_lazy_documents(folder: Path) -> None:
     nlp = make_nlp()
     nlp.add_pipe("tagger")

@@ -275,6 +275,12 @@ def test_components_before_annotate_and_are_left_alone() -> None:
     assert not examples[0].predicted.has_annotation("POS")
 
 
+def test_a_metric_without_dev_is_told_of(train_records: list[Record]) -> None:
+    nlp = make_nlp(learner={**PATH, "metric": "cats_macro_f"})
+    with pytest.warns(UserWarning, match="metric = 'cats_macro_f' of the learner has no effect without dev"):
+        spacy_graft.fit(nlp, make_examples(nlp, train_records))
+
+
 def test_dev_without_examples(nlp: Language, examples: list[Example]) -> None:
     with pytest.raises(ValueError, match="There are no dev examples"):
         spacy_graft.fit(nlp, examples, dev=[])

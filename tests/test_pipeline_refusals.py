@@ -9,6 +9,7 @@ import pytest
 import spacy
 from spacy.language import Language
 from spacy.training import Example
+from spacy.util import load_model_from_config
 
 from conftest import PATH, WORDS, make_example, make_nlp
 
@@ -50,7 +51,9 @@ def test_something_else_than_a_callback(nlp: Language) -> None:
 
 @pytest.mark.parametrize("cats", [[{"a": 1.0}], [{}], [{"a": 1.0}, {"a": 1.0}]])
 def test_one_label_that_excludes_none(nlp: Language, cats: list[dict[str, float]]) -> None:
-    with pytest.raises(ValueError, match=r"must be at least two, but the examples have ('a'|none)\. .*multilabel"):
+    with pytest.raises(
+        ValueError, match=r"must be at least two different ones, but there are ('a'|none)\. .*multilabel"
+    ):
         start(nlp, cats)
 
 
@@ -192,6 +195,46 @@ def test_no_feature_blocks() -> None:
 def test_options_of_blocks(option: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         make_nlp(features={"words": {**WORDS["words"], **option}})
+
+
+DATES = {"@graft_features": "spacy_graft.DocAttributes.v1", "metadata": ["dc:date"]}
+DENIED = {"@graft_constraints": "spacy_graft.Constraints.v1", "deny": ["$5"]}
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ({"features": {"words.lower": WORDS["words"]}}, "'words.lower' in features cannot be a name in a config"),
+        ({"features": {"a\nb": WORDS["words"]}}, "cannot be a name in a config"),
+        ({"features": {"m": {**DATES, "metadata": ["$year"]}}}, r"features.m.metadata is \['\$year'\], which a config"),
+        (
+            {"features": {"m": {**DATES, "bins": {"dc:date": [2000]}}}},
+            r"Give pairs: bins = \[\['dc:date', \[2000\]\]\]",
+        ),
+        ({"learner": {**PATH, "constraints": DENIED}}, r"learner.constraints.deny is \['\$5'\].*'\?' is any character"),
+    ],
+)
+def test_settings_that_a_saved_pipeline_would_not_have(config: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        spacy.blank("en").add_pipe("textcat_graft", config=config)
+
+
+def test_bins_may_be_pairs() -> None:
+    nlp = make_nlp(features={"dates": {**DATES, "bins": [["dc:date", [2000]]]}})
+    again = load_model_from_config(nlp.config)
+    assert again.get_pipe("textcat_graft").blocks == nlp.get_pipe("textcat_graft").blocks
+    with pytest.raises(ValueError, match="bins must be edges by name"):
+        make_nlp(features={"dates": {**DATES, "bins": [2000]}})
+
+
+def test_something_else_than_a_document(fitted: Language) -> None:
+    component: Any = fitted.get_pipe("textcat_graft")
+    doc = fitted.make_doc("some words")
+    for call in (component.predicted, component.explain):
+        with pytest.raises(ValueError, match=r"Give a Doc, such as nlp\(text\), and not 'text'"):
+            call("text")
+        with pytest.raises(ValueError, match=r"or span.as_doc\(\), and not some"):
+            call(doc[:1])
 
 
 def test_something_else_than_a_block() -> None:

@@ -303,8 +303,8 @@ def test_streamed_corpus(nlp: Language, tmp_path: Path, train_records: list[Reco
     assert training is not None
     # With the documents of dev, on which it is trained again.
     assert len(training.corpus) == 240 + len(dev_records)
-    assert training.fit is not None
-    assert training.fit.report.rounds > 0
+    assert training.report is not None
+    assert training.report.rounds > 0
     assert trained.evaluate(make_examples(trained, dev_records))["cats_macro_f"] > 0.9
 
 

@@ -412,6 +412,16 @@ def test_it_is_an_estimator_of_scikit_learn():
     assert best.coef_.shape == (1, len(best.get_feature_names_out()))
 
 
+def test_forgotten_groups_are_told_of():
+    items, y, groups = [["good"], ["bad"], ["good"], ["worse"]], [1, 0, 1, 0], [0, 0, 1, 1]
+    ranker = GraftRanker(Grafting(l1=0.1)).fit(items, y, groups)
+    assert ranker.predict(items, groups).sum() == 2
+    for call in (ranker.predict, ranker.predict_proba, ranker.rank):
+        with pytest.warns(UserWarning, match="trained on 2 groups, but no groups are given: all 4 candidates"):
+            call(items)
+    ranker.predict(items[:1])
+
+
 def test_without_groups_all_candidates_are_of_one():
     model = GraftRanker(Grafting(l1=0.1)).fit(MATRIX[:10], np.arange(10) == 3)
     assert model.predict_proba(MATRIX[:10]).sum() == pytest.approx(1.0)

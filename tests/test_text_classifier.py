@@ -301,7 +301,7 @@ def test_sequences_of_integers():
 def test_integers_that_differ_in_high_bits_alone_are_found_at_once() -> None:
     """In a table by low bits, each look-up would pass by all of them."""
     for shift in range(52):
-        slots = {int(kernels.slot_of(np.int64(number << shift), 2**14 - 1)) for number in range(2**12)}
+        slots = {int(kernels.first_slot(np.int64(number << shift), 2**14 - 1)) for number in range(2**12)}
         assert len(slots) == 2**12
 
 
@@ -505,6 +505,13 @@ def test_lists_of_the_labels_0_and_1_are_scored_as_they_were_trained():
     both = [i for i, found in enumerate(sets) if len(found) == 2]
     texts = [TEXTS[i] for i in both]
     assert model.score(texts, [[0, 1]] * len(both)) == model.score(texts, [{0, 1}] * len(both))
+
+
+def test_sets_have_no_order() -> None:
+    texts, labels = ["good film", "bad film"], ["pos", "neg"]
+    for X, y, name in ((set(texts), labels, "X"), (texts, set(labels), "y")):
+        with pytest.raises(ValueError, match=f"{name} is a set, which has no order: give a list"):
+            GraftTextClassifier(LEARNER).fit(X, y)
 
 
 def test_a_single_string_is_refused_whatever_the_weights():

@@ -14,7 +14,7 @@ FEWEST_KEYS = 1 << 12
 
 
 @inlined
-def slot_of(key, mask):
+def first_slot(key, mask):
     """Where a search for a key begins: keys may differ in high bits alone, as numbers times a power of two do."""
     key ^= key >> 14
     key ^= key >> 28
@@ -25,7 +25,7 @@ def slot_of(key, mask):
 def find(key, slots, keys):
     """The row of a key, or EMPTY."""
     mask = slots.shape[0] - 1
-    slot = slot_of(key, mask)
+    slot = first_slot(key, mask)
     while slots[slot] != EMPTY:
         if keys[slots[slot]] == key:
             return slots[slot]
@@ -47,7 +47,7 @@ def insert_rows(slots, keys, first, last):
     """Insert rows ``first`` to ``last - 1`` of ``keys``, which are not in the table yet."""
     mask = slots.shape[0] - 1
     for row in range(first, last):
-        slot = slot_of(keys[row], mask)
+        slot = first_slot(keys[row], mask)
         while slots[slot] != EMPTY:
             slot = (slot + 1) & mask
         slots[slot] = row
@@ -192,7 +192,7 @@ def count_distinct(symbols, starts, last_document, table, counts):
     mask = table.shape[0] - 1
     for document in range(counts.shape[0]):
         for position in range(starts[document], starts[document + 1]):
-            slot = slot_of(symbols[position], mask)
+            slot = first_slot(symbols[position], mask)
             while last_document[slot] == document and table[slot] != symbols[position]:
                 slot = (slot + 1) & mask
             if last_document[slot] != document:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,9 @@ from .options import as_names, check_item_settings
 if TYPE_CHECKING:
     from spacy.strings import StringStore
 
+#: What a key of a config cannot be: signs that end it, begin something else or are lost.
+NO_KEY = re.compile(r"[:=$\n]|^[\s#;\[]|\s$")
+
 
 @graft_features("spacy_graft.DocAttributes.v1")
 @dataclass(frozen=True)
@@ -36,7 +40,7 @@ class DocAttributes:
         Document extensions: ``section`` for ``doc._.section``.
     metadata : list of str
         Keys of ``doc.user_data``.
-    bins : dict of lists of numbers, optional
+    bins : dict of lists of numbers, or pairs of a name and a list, optional
         Increasing edges by the name of an attribute: ``{"year": [1990, 2000]}`` makes the bins ``year < 1990``,
         ``1990 <= year < 2000`` and ``2000 <= year``.
     min_df : int
@@ -54,7 +58,7 @@ class DocAttributes:
     extensions: Sequence[str] = ()
     metadata: Sequence[str] = ()
     # Stored as pairs of name and edges, which can be hashed.
-    bins: Mapping[str, Sequence[float]] | tuple[tuple[str, Sequence[float]], ...] | None = None
+    bins: Mapping[str, Sequence[float]] | Sequence[Any] | None = None
     min_df: int = 2
     penalty_factor: float = 1.0
 
@@ -80,7 +84,7 @@ class DocAttributes:
                     f"DocAttributes: {name!r} is named twice in extensions and metadata; its items would have the "
                     f"same name. Leave out one of them, or give it a block of its own."
                 )
-        bins = {name: checked_edges(name, edges) for name, edges in dict(self.bins or ()).items()}
+        bins = {name: checked_edges(name, edges) for name, edges in named_edges(self.bins or ()).items()}
         if unknown := sorted(set(bins) - set(attributes)):
             raise ValueError(
                 f"DocAttributes: there are bins of {unknown[0]!r}, which is not among extensions and metadata: "
@@ -152,6 +156,24 @@ class DocAttributes:
         """Return the attribute with its value, or the bin: ``section=sport``, ``1990 <= year < 2000``."""
         name, label = names
         return label if name in self._edges else f"{name}={label}"
+
+
+def named_edges(bins: Mapping[str, Sequence[float]] | Sequence[Any]) -> dict[str, Sequence[float]]:
+    """The edges by name; a ValueError if they are no pairs of both, or a config could not hold their names."""
+    try:
+        named = dict(bins)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"DocAttributes: bins must be edges by name, or pairs of both, but are {bins!r:.100}."
+        ) from error
+    no_key = next(filter(NO_KEY.search, named), None) if isinstance(bins, Mapping) else None
+    if no_key is not None:
+        pairs = [[name, list(edges)] for name, edges in named.items()]
+        raise ValueError(
+            f"DocAttributes: {no_key!r} cannot be a key in a config of spaCy, and the pipeline could not be loaded "
+            f"again. Give pairs: bins = {pairs!r:.200}"
+        )
+    return named
 
 
 def checked_edges(name: str, edges: Any) -> tuple[float, ...]:

@@ -70,7 +70,7 @@ def graft_component(nlp: Language, name: str | None = None, source: str = "the p
     if name is None and len(found) > 1:
         raise ValueError(
             f"There are {len(found)} graft components in {source}: {listed(found)}. Choose one: --component on the "
-            f"command line; in Python the argument component, where there is one, or disable the others with "
-            f"nlp.select_pipes."
+            f"command line; in Python nlp.select_pipes(disable=...) for the others, or the argument component, where "
+            f"there is one."
         )
     return found[name or next(iter(found))]

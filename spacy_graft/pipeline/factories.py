@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
 from typing import Any, TypeVar
 
+from confection import Config
 from spacy.language import Language
 
 from ..extract.blocks import Block, is_block, is_combination_block, is_reading_block, is_vectors_block
@@ -147,6 +149,7 @@ def make_component(
     """Check the settings and make a component of either class; the arguments are those of the factories."""
     blocks = blocks_of(default_features()) if features is None else features
     check_blocks_and_learner(name, blocks, learner)
+    check_config_holds(name, {"features": blocks, "learner": learner})
     return component(
         nlp.vocab,
         SparseLinear(blocks),
@@ -157,6 +160,49 @@ def make_component(
         scorer=scorer,
         keep_corpus=keep_corpus,
     )
+
+
+def check_config_holds(name: str, settings: Any, where: str = "") -> None:
+    """Raise a ValueError if settings would be others once the pipeline has been saved, or could not be loaded.
+
+    A dot in the name of a section, ``$``, and signs that separate keys and values mean something in spaCy's configs.
+    """
+    plain = plain_settings(settings)
+    if not isinstance(plain, dict | list | str) or is_held(plain):
+        return
+    if isinstance(plain, dict):
+        for key, value in plain.items():
+            if not is_held({key: {key: 0}}):
+                raise ValueError(
+                    f"[{name}] {key!r}{where and f' in {where}'} cannot be a name in a config of spaCy: the pipeline "
+                    f"could not be loaded again. Give a name without full stops, colons, line breaks, '=', '#' or '$'."
+                )
+            check_config_holds(name, value, f"{where}.{key}" if where else key)
+    raise ValueError(
+        f"[{name}] {where} is {plain!r:.200}, which a config of spaCy cannot hold: it would be something else when the "
+        f"pipeline is loaded again. Leave out the '$'; in constraints, '?' is any character."
+    )
+
+
+def is_held(value: Any) -> bool:
+    """Whether a config has the same value when it is written and read."""
+    try:
+        written = Config({"section": {"value": value}}).to_str()
+        read: dict[str, Any] = Config().from_str(written, interpolate=False).interpolate()
+    except Exception:  # what cannot be written or read fails in many ways
+        return False
+    return bool(read["section"]["value"] == value)
+
+
+def plain_settings(value: Any) -> Any:
+    """Settings as a config has them; None for what is made by registered functions of others."""
+    if is_dataclass(value):
+        return {field.name: plain_settings(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Mapping):
+        return {key: plain_settings(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain_settings(item) for item in value]
+    return value if isinstance(value, str | int | float) else None
 
 
 def check_blocks_and_learner(name: str, blocks: dict[str, Any], learner: Any) -> None:

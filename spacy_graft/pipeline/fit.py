@@ -127,6 +127,7 @@ def fit(
         "checkpoints": checkpoints,
         "shards": shards,
     }
+    warn_of_unused_metric(component, dev is not None)
     if unlabelled is not None:
         annotated_unlabelled = list(annotated_before(nlp, component, unlabelled_examples(nlp, unlabelled)))
         options["unlabelled"] = lambda _: annotated_unlabelled
@@ -146,6 +147,17 @@ def fit(
     add_card(nlp)
     assert component.report is not None
     return component.report
+
+
+def warn_of_unused_metric(component: TextCatGraft, has_dev: bool) -> None:
+    """Warn of a metric by which nothing is chosen."""
+    learner = component.learner
+    if isinstance(learner, GraftingPath) and learner.metric != "log_loss" and not has_dev:
+        warnings.warn(
+            f"[{component.name}] metric = {learner.metric!r} of the learner has no effect without dev: "
+            f"cross-validation chooses by log-loss.",
+            stacklevel=3,
+        )
 
 
 def training_examples(

@@ -56,9 +56,9 @@ def require_labels(component: TextCatGraft, labels: Sequence[str], positive_labe
     name = component.name
     if component.exclusive and len(labels) < 2:
         raise ValueError(
-            f"[{name}] Exclusive labels must be at least two, but the examples have {listed(labels)}. Annotate "
-            f"doc.cats with all labels, list them in [initialize.components.{name}] labels, or use "
-            f"textcat_graft_multilabel for a single label."
+            f"[{name}] Exclusive labels must be at least two different ones, but there are {listed(labels)}. Annotate "
+            f"doc.cats of the examples with all labels, or list all in [initialize.components.{name}] labels; for a "
+            f"single label, use textcat_graft_multilabel."
         )
     if not labels:
         raise ValueError(

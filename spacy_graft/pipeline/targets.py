@@ -284,9 +284,10 @@ class TargetReader:
                 if doc.cats
                 else f"{name} has no label"
             )
+            leave_out = "" if doc.cats else " leave out documents of which no label is known, or"
             raise ValueError(
-                f"[{self.component}] {found}. The labels of this component are exclusive; if several or none can "
-                f"apply, use textcat_graft_multilabel."
+                f"[{self.component}] {found}. The labels of this component are exclusive;{leave_out} if several or "
+                f"none can apply, use textcat_graft_multilabel."
             )
         return total
 

@@ -15,7 +15,7 @@ import numpy as np
 from spacy.errors import Errors
 from spacy.language import Language
 from spacy.pipeline import TrainablePipe
-from spacy.tokens import Doc
+from spacy.tokens import Doc, Span
 from spacy.training import Example, validate_examples
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer
@@ -682,7 +682,7 @@ class TextCatGraft(TrainablePipe):
         -------
         list of str
         """
-        self.require_initialized()
+        self._require_doc(doc)
         snapshot = snapshot_of(self.model)
         return self.labels_from(self._probabilities(snapshot.scores([doc])), snapshot)[0]
 
@@ -723,6 +723,13 @@ class TextCatGraft(TrainablePipe):
                 f"[{self.name}] The component has no weights yet. Train it with spacy train or spacy_graft.fit, or "
                 f"load a trained pipeline."
             )
+
+    def _require_doc(self, doc: object) -> None:
+        """Raise a ValueError if the component has no weights, or what is given is no document."""
+        self.require_initialized()
+        if not isinstance(doc, Doc):
+            hint = ", or span.as_doc()" if isinstance(doc, Span) else ""
+            raise ValueError(f"[{self.name}] Give a Doc, such as nlp(text){hint}, and not {doc!r:.40}.")
 
     def _probabilities(self, scores: np.ndarray) -> np.ndarray:
         return softmax(scores)
@@ -927,9 +934,7 @@ class TextCatGraft(TrainablePipe):
     @frozen_heap()
     def _explained(self, doc: Doc, label: str | None, against: str | None, best: bool = False) -> Explanation:
         """The explanation of one label or of all; with ``best``, of the most probable one of these."""
-        self.require_initialized()
-        if not hasattr(doc, "vocab"):
-            raise ValueError(f"[{self.name}] A Doc is explained, such as nlp(text), and not {doc!r:.40}.")
+        self._require_doc(doc)
         snapshot = snapshot_of(self.model)
         row: np.ndarray = self._probabilities(snapshot.scores([doc]))[0]
         probabilities = dict(zip(self.labels, row.tolist(), strict=True))
