@@ -18,7 +18,7 @@ from .explain.texts import explain_text
 from .extract.texts import IntegerSequences, SequenceReader, TextBytes, TextCharacters, TextWords
 from .graft.data import TrainingData
 from .graft.document_vectors import DocumentVectors
-from .graft.emptiness import NothingToLearnError, without_choice
+from .graft.emptiness import NothingToLearnError, warnings_of_all_documents, without_choice
 from .graft.report import Report
 from .graft.settings import CoordinateAscent, Grafting, GraftingPath
 from .graft.solution import Solution
@@ -129,8 +129,8 @@ class GraftTextClassifier(LinearClassifier):
     refused. pickle and joblib work too, as for other estimators.
 
     A fit takes about 30 to 60 bytes of memory a character, byte or word at its peak (with ``min_df=1``, up to 140), one
-    analyzer after the other. Documents are read once, in batches of 131,072 characters, and not kept: ``fit`` keeps 4
-    bytes a character (8 an integer) of them. So ``fit`` and ``predict`` also take generators. One fit takes at most
+    analyzer after the other. Documents are read once, in batches of 131,072 characters, and not kept: ``fit`` keeps 1 to
+    4 bytes a character or word (8 an integer) of them. So ``fit`` and ``predict`` also take generators. One fit takes at most
     2**31 - 1 characters. A fitted model may be used by any number of threads.
 
     Examples
@@ -466,10 +466,7 @@ def report_of_folds(learner: GraftingPath, documents: ReadDocuments) -> Report |
     if not splits:
         return None
     learner = replace(learner, stability=False)
-    with warnings.catch_warnings():
-        # A fold need not have all names that constraints have, nor features under a limit.
-        for message in ("Constraints: No feature", "The model has no features"):
-            warnings.filterwarnings("ignore", message=message, category=UserWarning)
+    with warnings_of_all_documents():
         alone = len(splits) == 1
         paths = [path_of_fold(learner, documents.some(kept), documents.some(part), alone) for kept, part in splits]
     held_out = documents.some(np.concatenate([part for _, part in splits]))

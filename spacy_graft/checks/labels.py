@@ -22,7 +22,7 @@ from ..model.sparse_linear import SparseLinear
 from ..options import is_count
 from ..pipeline.annotation import annotated_before
 from ..pipeline.components import graft_component
-from ..pipeline.corpus import warnings_of_all_documents
+from ..graft.emptiness import warnings_of_all_documents
 from ..pipeline.folds import with_progress
 from ..pipeline.progress import progress_bar
 from ..pipeline.targets import is_complete, positive_labels

@@ -19,7 +19,8 @@ from ..graft.start import can_divide
 from ..index.kernels import LANES
 from ..pipeline.annotation import annotated_before
 from ..pipeline.components import graft_component
-from ..pipeline.corpus import ExtractedCorpus, warnings_of_all_documents
+from ..graft.emptiness import warnings_of_all_documents
+from ..pipeline.corpus import ExtractedCorpus
 from ..pipeline.targets import TargetReader
 from ..pipeline.textcat import TextCatGraft
 

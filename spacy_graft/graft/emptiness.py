@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from .report import Report
+
+#: Beginning of the warning of labels that no document has.
+NEVER_POSITIVE = "No training document is positive for"
+#: The same for warnings of blocks.
+NOTHING_FOUND = "Nothing is found by the blocks"
 
 
 class NothingToLearnError(ValueError):
@@ -21,6 +29,23 @@ def without_choice(error: NothingToLearnError) -> str:
     return (
         f"No held-out document chooses the model, which is the last point of the path. Cross-validation failed: {error}"
     )
+
+
+@contextmanager
+def warnings_of_all_documents() -> Iterator[None]:
+    """Not to be warned of what a part of the documents lacks: a label, what a block finds, a name in constraints.
+
+    If all of them lack it, the last training warns.
+    """
+    with warnings.catch_warnings():
+        for message in (
+            NEVER_POSITIVE,
+            NOTHING_FOUND,
+            "Constraints: No feature",
+            "The (trained )?model has no features",
+        ):
+            warnings.filterwarnings("ignore", message=f".*{message}", category=UserWarning)
+        yield
 
 
 def why_empty(learner: Any, report: Report, n_documents: int) -> str | None:

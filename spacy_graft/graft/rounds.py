@@ -87,7 +87,9 @@ class Rounds:
         """Begin with a new L1 strength: what is known of the dual of another one no longer holds."""
         self._degree = 1
         self._forget_dual()
-        self._search(l1, self._n_added(n_best))
+        n_added = self._n_added(n_best)
+        self._search_degree(l1, n_added)
+        self._deepen(l1, n_added)
 
     def round(self, l1: float, n_best: int | None = None) -> None:
         """Add the ``n_best`` worst violations, optimise, drop zeros, search again.
@@ -176,15 +178,8 @@ class Rounds:
         # What is left outside may be tiny, or nothing, while the gap comes from the restricted problem itself.
         return max(ROUND_ACCURACY * self.report.max_violation * l1, 0.1 * min(self._accuracy, l1))
 
-    def _search(self, l1: float, n_added: int) -> None:
-        """Find the next candidates, and with them the certificate of the model as it is.
-
-        Combinations of more items are looked for once those of fewer leave nothing to do (Okanohara & Tsujii 2009).
-        """
-        self._search_degree(l1, n_added)
-        self._deepen(l1, n_added)
-
     def _deepen(self, l1: float, n_added: int) -> None:
+        """Look for combinations of more items once those of fewer leave nothing to do (Okanohara & Tsujii 2009)."""
         while self.done() and self._degree < self.state.space.degree:
             # What bounds the optimum over fewer features does not bound that over more.
             self._degree += 1
@@ -192,6 +187,7 @@ class Rounds:
             self._search_degree(l1, n_added)
 
     def _search_degree(self, l1: float, n_added: int) -> None:
+        """Find the next candidates, and with them the certificate of the model as it is."""
         state = self.state
         with self.report.timed("search"):
             self._found = state.space.search(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import replace
 from itertools import compress, tee
 from struct import pack
@@ -29,7 +28,7 @@ from ..extract.lengths import WORDS, document_lengths, length_of_words, reads_wo
 from ..extract.streams import Stream, add_part, numbers_of_texts
 from ..extract.unread import document_text
 from ..graft.data import TrainingData
-from ..graft.emptiness import NothingToLearnError, too_little_weight
+from ..graft.emptiness import NEVER_POSITIVE, NOTHING_FOUND, NothingToLearnError, too_little_weight
 from ..graft.memory import has_many_labels
 from ..held_out import fold_count, numbers_of_folds
 from ..index.places import IndexPlace, InMemory
@@ -42,10 +41,6 @@ if TYPE_CHECKING:
     from spacy.strings import StringStore
 
 
-#: Beginning of the warning of labels that no document has.
-NEVER_POSITIVE = "No training document is positive for"
-#: The same for warnings of blocks.
-NOTHING_FOUND = "Nothing is found by the blocks"
 #: Documents that are objects before they become columns.
 MOST_NEW = 4096
 
@@ -65,9 +60,9 @@ class DocPair(Protocol):
 class ExtractedCorpus:
     """Symbols and targets of the examples added so far; documents are not kept.
 
-    Memory: the symbols (4 bytes a character, 8 a token and attribute), 9 bytes a document and label, and 32 a document;
-    twice the symbols while they are joined. When it is saved (:meth:`to_dict`): 1 byte a character of texts in Latin
-    script and 2 in others, 2 or 4 a token and attribute, and 9 bytes a document and label.
+    Memory: the symbols (1 byte a character of texts in Latin script, 2 in others, 4 with emoji; 8 a token and
+    attribute), 9 bytes a document and label, and 32 a document; twice the symbols while they are joined. When it is
+    saved (:meth:`to_dict`): as much, but 2 or 4 bytes a token and attribute.
 
     Parameters
     ----------
@@ -302,23 +297,6 @@ class ExtractedCorpus:
                 f"hardly ever predict {'it' if len(never) == 1 else 'them'}.",
                 stacklevel=2,
             )
-
-
-@contextmanager
-def warnings_of_all_documents() -> Iterator[None]:
-    """Not to be warned of what a part of the documents lacks: a label, what a block finds, a name in constraints.
-
-    If all of them lack it, the last training warns.
-    """
-    with warnings.catch_warnings():
-        for message in (
-            NEVER_POSITIVE,
-            NOTHING_FOUND,
-            "Constraints: No feature",
-            "The (trained )?model has no features",
-        ):
-            warnings.filterwarnings("ignore", message=f".*{message}", category=UserWarning)
-        yield
 
 
 def fields_of_blocks(blocks: Mapping[str, Block], streams: Mapping[str, Stream]) -> dict[str, Any]:

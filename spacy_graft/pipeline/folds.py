@@ -25,7 +25,8 @@ from ..held_out import (
 )
 from .block_choice import leave_out
 from .choice import HeldOut, choices_of, trials_of
-from .corpus import ExtractedCorpus, warnings_of_all_documents
+from ..graft.emptiness import warnings_of_all_documents
+from .corpus import ExtractedCorpus
 from .targets import Targets
 
 if TYPE_CHECKING:
