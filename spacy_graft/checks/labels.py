@@ -14,7 +14,7 @@ from spacy.training import Example
 
 from ..extract.blocks import is_vectors_block
 from ..extract.unread import document_text
-from ..graft.emptiness import NothingToLearnError
+from ..graft.emptiness import NothingToLearnError, warnings_of_all_documents
 from ..graft.settings import GraftingPath
 from ..messages import one_line
 from ..metrics import LEAST_RIGHT, document_losses
@@ -22,7 +22,6 @@ from ..model.sparse_linear import SparseLinear
 from ..options import is_count
 from ..pipeline.annotation import annotated_before
 from ..pipeline.components import graft_component
-from ..graft.emptiness import warnings_of_all_documents
 from ..pipeline.folds import with_progress
 from ..pipeline.progress import progress_bar
 from ..pipeline.targets import is_complete, positive_labels

@@ -12,6 +12,7 @@ from spacy.training import Example
 
 from ..extract.blocks import CombinationBlock
 from ..graft.data import TrainingData
+from ..graft.emptiness import warnings_of_all_documents
 from ..graft.indexing import Index, index_of, items_of
 from ..graft.memory import has_many_labels
 from ..graft.space import distinct_columns
@@ -19,7 +20,6 @@ from ..graft.start import can_divide
 from ..index.kernels import LANES
 from ..pipeline.annotation import annotated_before
 from ..pipeline.components import graft_component
-from ..graft.emptiness import warnings_of_all_documents
 from ..pipeline.corpus import ExtractedCorpus
 from ..pipeline.targets import TargetReader
 from ..pipeline.textcat import TextCatGraft

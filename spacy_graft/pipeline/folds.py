@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
+from ..graft.emptiness import warnings_of_all_documents
 from ..graft.report import Report
 from ..graft.settings import GraftingPath
 from ..heap import frozen_heap
@@ -25,7 +26,6 @@ from ..held_out import (
 )
 from .block_choice import leave_out
 from .choice import HeldOut, choices_of, trials_of
-from ..graft.emptiness import warnings_of_all_documents
 from .corpus import ExtractedCorpus
 from .targets import Targets
 
