@@ -47,11 +47,9 @@ def feature_space(objective: Objective, least_df: float = 0.0, search: Searches 
     rarest = {name: int(min(least_df * factor, LARGEST_COUNT - 1)) + 1 for name, factor in data.penalty_factors.items()}
     min_df = {name: max(int(least), rarest[name]) for name, least in data.min_df.items()}
     names = [name for name in min_df if name not in data.combinations]
-    built: dict[str, Index] = {}
     # The longest stream first, beside no other index: to build an index takes several times its memory.
-    for name in sorted(names, key=lambda name: -len(data.streams[name].symbols) if name in data.streams else 0):
-        built[name] = index_of(data, name, min_df[name])
-        trim_heap()
+    by_length = sorted(names, key=lambda name: -len(data.streams[name].symbols) if name in data.streams else 0)
+    built = {name: index_of(data, name, min_df[name]) for name in by_length}
     indexes = {name: built[name] for name in names}
     factors = [data.penalty_factors[name] for name in indexes]
     steering = steering_of(objective, indexes)
@@ -194,11 +192,11 @@ def item_index_of(data: TrainingData, name: str, min_df: int) -> ItemIndex:
 
 def shared(data: TrainingData, key: IndexKey, build: Callable[[], IndexT]) -> IndexT:
     """An index that is built, or has been for another fit of the same documents."""
-    if data.indexes is None:
-        return build()
-    if key not in data.indexes:
-        data.indexes[key] = build()
-    return cast("IndexT", data.indexes[key])
+    known = {} if data.indexes is None else data.indexes
+    if key not in known:
+        known[key] = build()
+        trim_heap()
+    return cast("IndexT", known[key])
 
 
 def combination_part(
