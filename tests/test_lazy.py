@@ -137,6 +137,20 @@ def test_only_examples_that_are_the_same_need_not_be_read(folder: Path, train_re
     assert not held_out_of(component_of(nlp), eager).are(eager)
 
 
+def test_held_out_documents_are_scored_after_a_label_was_added(folder: Path) -> None:
+    """What they said of fewer labels is forgotten; that they are those of dev is not."""
+    nlp = trained(config_of(make_nlp(), folder))
+    component = component_of(nlp)
+    component.add_label("new")
+    dev = list(JsonlCorpus(folder / "dev.jsonl", lazy=True)(nlp))
+    with pytest.warns(UserWarning, match="The model was chosen by these"):
+        nlp.evaluate(dev)
+    assert component.report is not None
+    n_before = component.report.n_documents
+    nlp.update([*dev[:3], make_example(nlp, "something new", {"new": 1.0})])
+    assert component.report.n_documents == n_before + 1
+
+
 @pytest.mark.parametrize("factory", ["textcat_graft", "textcat_graft_multilabel"])
 def test_the_model_is_the_same_as_with_tokens(folder: Path, factory: str) -> None:
     blocks = {**WORDS, "characters": {"@graft_features": "spacy_graft.CharacterNgrams.v1", "min_df": 2}}
@@ -214,7 +228,9 @@ def test_frozen_components_with_scores(folder: Path) -> None:
 def test_a_frozen_graft_component_annotates_for_another(folder: Path, train_records: list[Record]) -> None:
     """Held-out documents as well: the model is the same as with tokens."""
     train_fully(make_nlp(), train_records).to_disk(folder / "topic")
-    Doc.set_extension("best", getter=lambda doc: max(doc.cats, key=doc.cats.get, default="none"), force=True)
+    Doc.set_extension(
+        "best", getter=lambda doc: max(doc.cats, key=lambda label: doc.cats[label], default="none"), force=True
+    )
     models = []
     for lazy in (True, False):
         nlp = make_nlp()

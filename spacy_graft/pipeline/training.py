@@ -226,6 +226,8 @@ class Training:
         """Go on with more labels: the fit is started again."""
         self.corpus = self.corpus.with_labels(reader)
         self.fit = None
+        if self.concluded:
+            self.choice = self.held_out = None  # of fewer labels
         self._n_fitted = self._n_at_last_step = 0
 
     def step(self) -> Model | None:
