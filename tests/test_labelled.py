@@ -102,7 +102,7 @@ def test_other_functions_take_pairs_as_well(train_records: list[Record]) -> None
     assert spacy_graft.calibrate(nlp, pairs[60:], temperature=False).thresholds
     found, expected = (spacy_graft.significance(nlp, given, permutations=19, level=0.5) for given in (pairs, examples))
     assert found == expected
-    with pytest.raises(ValueError, match="A Doc is explained"):
+    with pytest.raises(ValueError, match=r"Give a Doc, such as nlp\(text\)"):
         component.explain("salt")  # type: ignore[arg-type]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from spacy.language import Language
@@ -20,13 +21,13 @@ from ..index.places import IndexPlace
 from ..messages import listed
 from ..model.sparse_linear import SNAPSHOT
 from ..threads import one_thread_of
-from .annotation import annotated_before
+from .annotation import annotated_before, documents_before
 from .card import add_card
 from .choice import first_strengths
 from .components import graft_component
 from .folds import cross_validated, splits_of, with_progress
 from .judging import can_judge, warn_of_unknown
-from .labelled import DocumentLabels, examples_of, unlabelled_examples
+from .labelled import DocumentLabels, LabelledTexts, examples_of, unlabelled_examples
 from .notes import forget_model
 from .progress import progress_bar
 from .textcat import TextCatGraft
@@ -118,7 +119,8 @@ def fit(
     component = graft_component(nlp)
     component.vocab = nlp.vocab  # with a source in another pipeline, add_pipe leaves it that of the source
     of_labels = settings_of_labels(nlp, component)
-    train = training_examples(nlp, component, examples, labels, of_labels.get("labels", ()))
+    given = training_examples(nlp, component, examples, labels, of_labels.get("labels", ()))
+    train = given if isinstance(given, LabelledTexts) else list(annotated_before(nlp, component, given))
     options: dict[str, Any] = {
         **of_labels,
         "network": network,
@@ -132,7 +134,10 @@ def fit(
         annotated_unlabelled = list(annotated_before(nlp, component, unlabelled_examples(nlp, unlabelled)))
         options["unlabelled"] = lambda _: annotated_unlabelled
     with unchanged_after_error(component), one_thread_of("blas"), progress_bar(component.name) as progress:
-        component.initialize(lambda: train, **options)
+        component.initialize(train.unread if isinstance(train, LabelledTexts) else lambda: train, **options)
+        if isinstance(train, LabelledTexts):
+            assert component.training is not None
+            component.training.read_from(partial(documents_before, nlp, component, train))
         if not len(begun_training(component, progress).corpus):
             raise ValueError(
                 f"[{component.name}] None of the {len(train)} examples has a label: there is nothing to learn from. "
@@ -166,13 +171,13 @@ def training_examples(
     examples: Iterable[Any],
     labels: Iterable[DocumentLabels] | None = None,
     to_come: Iterable[str] = (),
-) -> list[Example]:
-    """The examples of a training from scratch as they reach the component, which need not have the labels it has now.
+) -> Iterable[Example]:
+    """The examples of a training from scratch, which need not have the labels that the component has now.
 
     Labels that were added before there is a model are ``to_come`` as well.
     """
     added = () if component.is_initialized else component.labels
-    return list(annotated_before(nlp, component, examples_of(nlp, examples, labels, [*added, *to_come])))
+    return examples_of(nlp, examples, labels, [*added, *to_come])
 
 
 def settings_of_labels(nlp: Language, component: TextCatGraft) -> dict[str, Any]:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain, count, islice
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from typing import Any
 
 from spacy.language import Language
+from spacy.tokens import Doc
 from spacy.training import Example
 
 from ..graft.memory import MANY_LABELS
 from ..messages import unpaired_surrogate
+from .lazy import text_alone
 from .targets import COMPLETE_KEY
 
 #: The labels of a document: one, several (or none), or targets from 0 to 1 by label.
@@ -47,14 +49,14 @@ def examples_of(
     documents, is_example = chain(first, remaining), hasattr(first[0], "predicted")
     is_pair = isinstance(first[0], tuple | list) and not is_example
     if isinstance(first[0], str) or (labels is not None and not is_pair and not is_example):
-        return labelled(nlp, *parted(documents, labels), known)
+        return LabelledTexts(nlp, *parted(documents, labels), known)
     if labels is not None:
         raise ValueError(
             "Labels are given for texts: fit(nlp, texts, labels). Examples and pairs have theirs; give documents that "
             "choose the model by name: fit(nlp, examples, dev=examples)."
         )
     if is_pair:
-        return labelled(nlp, *unzipped(documents), known)
+        return LabelledTexts(nlp, *unzipped(documents), known)
     if not is_example:
         raise ValueError(
             f"Documents must be Examples, or pairs of a text and its labels, but the first one is "
@@ -68,7 +70,7 @@ def unlabelled_examples(nlp: Language, documents: Iterable[Any]) -> Iterable[Exa
     if isinstance(documents, str):
         raise ValueError(f"A list of texts without labels is expected, not the string {documents[:40]!r}.")
     for number, document in enumerate(documents, start=1):
-        yield labelled_example(nlp, number, document, {}) if isinstance(document, str) else document
+        yield labelled_example(nlp.make_doc, number, document, {}) if isinstance(document, str) else document
 
 
 def parted(texts: Iterable[str], labels: Iterable[DocumentLabels] | None) -> tuple[list[str], list[DocumentLabels]]:
@@ -98,27 +100,57 @@ def unzipped(pairs: Iterable[Any]) -> tuple[list[str], list[DocumentLabels]]:
     return texts, labels
 
 
-def labelled(
-    nlp: Language, texts: Iterable[str], labels: Iterable[DocumentLabels], known: Iterable[str]
-) -> Iterator[Example]:
-    """Make an example of each text, when it is asked for; what is not among its labels is 0, unless they are a mapping.
+class LabelledTexts:
+    """Examples of texts, which are made each time they are asked for.
 
-    Labels are checked before.
+    What is not among the labels of a text is 0, unless they are a mapping.
+
+    Memory: the texts and their labels. Two documents of a short text take twenty kilobytes.
+
+    Parameters
+    ----------
+    nlp : Language
+    texts, labels : sequence
+        As many of one as of the other. Labels are checked at once, texts when their examples are made.
+    known : iterable of str
+        Labels besides those of the documents.
     """
-    checked = [checked_labels(number, value) for number, value in enumerate(labels, start=1)]
-    names = dict.fromkeys([*known, *chain.from_iterable(checked)])
 
-    def example(number: int, text: Any, value: list[str] | dict[str, float]) -> Example:
-        if isinstance(value, dict):
-            return labelled_example(nlp, number, text, value)
-        if len(names) < MANY_LABELS:
-            return labelled_example(nlp, number, text, {label: float(label in value) for label in names})
-        # A dictionary of thousands of labels for each document would take gigabytes.
-        made = labelled_example(nlp, number, text, dict.fromkeys(value, 1.0))
-        made.reference.user_data[COMPLETE_KEY] = True
-        return made
+    def __init__(
+        self, nlp: Language, texts: Sequence[Any], labels: Iterable[DocumentLabels], known: Iterable[str]
+    ) -> None:
+        self.nlp = nlp
+        self.texts = texts
+        self._labels = [checked_labels(number, value) for number, value in enumerate(labels, start=1)]
+        self._names = dict.fromkeys([*known, *chain.from_iterable(self._labels)])
 
-    return map(example, count(1), texts, checked)
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def __iter__(self) -> Iterator[Example]:
+        """The examples, with tokens."""
+        return self._examples(self.nlp.make_doc)
+
+    def unread(self) -> Iterator[Example]:
+        """The same with documents that have not been read."""
+        return self._examples(lambda text: text_alone(self.nlp, text))
+
+    def _examples(self, make_doc: Callable[[str], Doc]) -> Iterator[Example]:
+        for number, (text, labels) in enumerate(zip(self.texts, self._labels, strict=True), start=1):
+            example = labelled_example(make_doc, number, text, self._cats(labels))
+            # A dictionary of thousands of labels for each document would take gigabytes.
+            if self._are_many and isinstance(labels, list):
+                example.reference.user_data[COMPLETE_KEY] = True
+            yield example
+
+    @property
+    def _are_many(self) -> bool:
+        return len(self._names) >= MANY_LABELS
+
+    def _cats(self, labels: list[str] | dict[str, float]) -> dict[str, float]:
+        if isinstance(labels, dict):
+            return labels
+        return dict.fromkeys(labels, 1.0) if self._are_many else {name: float(name in labels) for name in self._names}
 
 
 def checked_labels(number: int, value: Any) -> list[str] | dict[str, float]:
@@ -136,7 +168,7 @@ def checked_labels(number: int, value: Any) -> list[str] | dict[str, float]:
     return dict(value) if isinstance(value, Mapping) else [str(label) for label in found]
 
 
-def labelled_example(nlp: Language, number: int, text: Any, cats: dict[str, float]) -> Example:
+def labelled_example(make_doc: Callable[[str], Doc], number: int, text: Any, cats: dict[str, float]) -> Example:
     """An example of one text."""
     if not isinstance(text, str):
         raise ValueError(
@@ -144,7 +176,7 @@ def labelled_example(nlp: Language, number: int, text: Any, cats: dict[str, floa
         )
     if (surrogate := unpaired_surrogate(text)) is not None:
         raise ValueError(f"The text of document {number} has {surrogate}.")
-    doc = nlp.make_doc(str(text))  # spaCy refuses the strings of NumPy's arrays
+    doc = make_doc(str(text))  # spaCy refuses the strings of NumPy's arrays
     reference = doc.copy()
     reference.cats = cats
     return Example(doc, reference)

@@ -140,6 +140,11 @@ def unread_doc(nlp: Language, text: LazyText) -> Doc:
     return doc
 
 
+def text_alone(nlp: Language, text: str) -> Doc:
+    """An unread document of a text that is not one of a batch."""
+    return unread_doc(nlp, LazyText(LazyBatch(nlp, [text], lambda _: nlp.make_doc(text), lambda _: None), 0))
+
+
 def require_lazy_readers(nlp: Language) -> None:
     """Raise a ValueError if components other than graft components are trained, which need tokens."""
     grafts = graft_pipes(nlp)

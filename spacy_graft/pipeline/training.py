@@ -215,6 +215,11 @@ class Training:
         for example in examples:
             self.corpus.add_unseen(example)
 
+    def read_from(self, source: Callable[[], Iterable[DocPair]]) -> None:
+        """Read the corpus, which has not been read yet, from another source of the same documents, if there is one."""
+        if self._source is not None:
+            self._source = source
+
     def _read_source(self) -> None:
         if self._source is None:
             return

@@ -22,7 +22,7 @@ from ..graft.settings import GraftingPath
 from ..held_out import MIN_HELD_OUT, rows_of_splits
 from ..model.sparse_linear import snapshot_of
 from ..options import is_count, is_strength
-from ..pipeline.annotation import Pair, documents_before
+from ..pipeline.annotation import Pair, annotated_before, documents_before
 from ..pipeline.card import add_card
 from ..pipeline.components import graft_component
 from ..pipeline.corpus import ExtractedCorpus
@@ -123,7 +123,8 @@ def distil(
     texts = list(texts) if isinstance(texts, Iterator) else texts
     graft.vocab = nlp.vocab
     of_labels = settings_of_labels(nlp, graft)
-    labelled = training_examples(nlp, graft, examples, to_come=of_labels.get("labels", ()))
+    given = training_examples(nlp, graft, examples, to_come=of_labels.get("labels", ()))
+    labelled = list(annotated_before(nlp, graft, given))
     with unchanged_after_error(graft), one_thread_of("blas"), progress_bar(graft.name) as progress:
         graft.initialize(lambda: labelled, **{**of_labels, **(options or {})})
         training = begun_training(graft, progress)
