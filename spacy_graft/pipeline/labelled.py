@@ -138,7 +138,6 @@ class LabelledTexts:
     def _examples(self, make_doc: Callable[[str], Doc]) -> Iterator[Example]:
         for number, (text, labels) in enumerate(zip(self.texts, self._labels, strict=True), start=1):
             example = labelled_example(make_doc, number, text, self._cats(labels))
-            # A dictionary of thousands of labels for each document would take gigabytes.
             if self._are_many and isinstance(labels, list):
                 example.reference.user_data[COMPLETE_KEY] = True
             yield example
@@ -150,7 +149,10 @@ class LabelledTexts:
     def _cats(self, labels: list[str] | dict[str, float]) -> dict[str, float]:
         if isinstance(labels, dict):
             return labels
-        return dict.fromkeys(labels, 1.0) if self._are_many else {name: float(name in labels) for name in self._names}
+        if self._are_many:
+            # Thousands of labels for each document would take gigabytes where documents are kept.
+            return dict.fromkeys(labels, 1.0)
+        return {name: float(name in labels) for name in self._names}
 
 
 def checked_labels(number: int, value: Any) -> list[str] | dict[str, float]:
