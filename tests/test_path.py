@@ -11,11 +11,11 @@ import pytest
 from spacy_graft import GraftClassifier
 from spacy_graft.graft import memory as memory_module
 from spacy_graft.graft.data import TrainingData
+from spacy_graft.graft.emptiness import warnings_of_all_documents
 from spacy_graft.graft.path import NEAR, TRIES, PathFit, warn_of_empty
 from spacy_graft.graft.report import Report
 from spacy_graft.graft.settings import GraftingPath
 from spacy_graft.graft.start import start
-from spacy_graft.pipeline.corpus import warnings_of_all_documents
 from strategies import training_data
 
 # Keys of columns, where there is no compiler.
