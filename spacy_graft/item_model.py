@@ -204,7 +204,13 @@ class ItemSpace:
         self.names: Sequence[str] = ()
         self.of_matrix = False
         self.columns: list[str] | None = None
-        self._numbers: tuple[Sequence[str], Mapping[str, int]] | None = None
+
+    #: The names, and the column of each.
+    _numbers: tuple[Sequence[str], Mapping[str, int]] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is made anew, so that equal models are saved alike."""
+        return {name: value for name, value in vars(self).items() if name != "_numbers"}
 
     def learn(self, X: MatrixOrItems, names: Sequence[str] | None) -> scipy.sparse.csr_array:
         """Return the matrix of training documents, and keep the names of its columns."""

@@ -163,7 +163,7 @@ def item_matrix(
 
 def refuse_set(name: str, values: Any) -> None:
     """Raise a ValueError if documents or targets have no order, by which they would belong to each other."""
-    if isinstance(values, Set):
+    if isinstance(values, set | frozenset):  # keys of a dictionary have one
         raise ValueError(f"{name} is a set, which has no order: give a list.")
 
 

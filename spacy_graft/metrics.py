@@ -218,7 +218,7 @@ def temperature(
 
 
 def increasing_root(function: Callable[[float], float], low: float, high: float) -> float:
-    """Where an increasing function is 0, to twelve digits; it is below 0 at ``low`` and above 0 at ``high``.
+    """Where an increasing function is 0, about to twelve digits; it is below 0 at ``low`` and above 0 at ``high``.
 
     By false position, where the value at a bound that stays is halved (Dowell & Jarratt 1971, the Illinois algorithm).
     SciPy has functions for that; but to import them takes a tenth of a second and 16 MB, in each training.
@@ -227,7 +227,9 @@ def increasing_root(function: Callable[[float], float], low: float, high: float)
     while high - low > 1e-13 * abs(high):
         place = high - of_high * (high - low) / (of_high - of_low)
         if not low < place < high:
-            return place
+            place = 0.5 * (low + high)  # values that differ by many digits say nothing of where it is
+            if not low < place < high:
+                break
         value = function(place)
         if value == 0.0:
             return place

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+
+#: What spaCy's configs cannot have in a key: it would end there, be a comment or a section, or lose white space.
+NO_KEY = re.compile(r"[:=$\n]|^[\s#;\[]|\s$|^$")
 
 #: Most of what is counted: documents and symbols of an index have 32-bit numbers.
 LARGEST_COUNT = 2**31 - 1
@@ -78,3 +83,16 @@ def check_flags(owner: str, **options: Any) -> None:
     for option, value in options.items():
         if not isinstance(value, bool | np.bool_):
             raise ValueError(f"{owner}: {option} must be true or false, but is {value!r}")
+
+
+def require_keys(owner: str, option: str, mapping: Mapping[Any, Any], instead: str) -> None:
+    """Raise a ValueError if a config could not have these keys: ``instead`` says what to give.
+
+    Keys of mappings are names of sections, which full stops divide.
+    """
+    for key, value in mapping.items():
+        if isinstance(key, str) and (NO_KEY.search(key) or ("." in key and isinstance(value, Mapping))):
+            raise ValueError(
+                f"{owner}: {option} has the key {key!r}, which a config of spaCy cannot hold: the pipeline could not "
+                f"be loaded again. Give {instead}."
+            )

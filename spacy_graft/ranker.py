@@ -261,25 +261,15 @@ class GraftRanker(LearnerEstimator, SealedEstimator):
         """Return the scores of candidates: float64 (n_candidates). Only differences within a group count."""
         return self._fitted().scores(self._space.read(X))[:, 0]
 
-    def _groups(self, groups: Iterable[Hashable] | None, n: int) -> Groups:
-        """The groups of candidates; with a warning if they may have been forgotten."""
-        if groups is None and n > 1 and getattr(self, "_n_groups", 1) > 1:
-            warnings.warn(
-                f"GraftRanker was trained on {self._n_groups:,} groups, but no groups are given: all {n:,} candidates "
-                f"are taken for one group. Give groups; scikit-learn's functions route them to fit and score only.",
-                stacklevel=3,
-            )
-        return Groups(groups, n)
-
     def predict_proba(self, X: Any, groups: Iterable[Hashable] | None = None) -> np.ndarray:
         """Return the probability of each candidate within its group: float64 (n_candidates)."""
         scores = self.decision_function(X)
-        return grouped_softmax(scores, self._groups(groups, len(scores)).numbers)
+        return grouped_softmax(scores, Groups(groups, len(scores)).numbers)
 
     def predict(self, X: Any, groups: Iterable[Hashable] | None = None) -> np.ndarray:
         """Return whether each candidate is the best of its group, of equals the first: bool (n_candidates)."""
         scores = self.decision_function(X)
-        best = [rows[0] for rows in self._groups(groups, len(scores)).ranked(scores)]
+        best = [rows[0] for rows in Groups(groups, len(scores)).ranked(scores)]
         chosen = np.zeros(len(scores), np.bool_)
         chosen[np.array(best, np.int64)] = True
         return chosen
@@ -292,14 +282,21 @@ class GraftRanker(LearnerEstimator, SealedEstimator):
         list of int64 (candidates of the group)
         """
         scores = self.decision_function(X)
-        return self._groups(groups, len(scores)).ranked(scores)
+        return Groups(groups, len(scores)).ranked(scores)
 
     def score(
         self, X: Any, y: Iterable[float], groups: Iterable[Hashable] | None = None, sample_weight: Any = None
     ) -> float:
         """Return the share of groups whose best candidate is correct: its ``y`` is above 0."""
         scores = self.decision_function(X)
-        grouped = self._groups(groups, len(scores))
+        if groups is None and len(scores) > 1 and getattr(self, "_n_groups", 1) > 1:
+            warnings.warn(
+                f"GraftRanker was trained on {self._n_groups:,} groups, but is scored without groups: all "
+                f"{len(scores):,} candidates are taken for one group. Give groups; scikit-learn needs metadata routing "
+                f"to pass them on.",
+                stacklevel=2,
+            )
+        grouped = Groups(groups, len(scores))
         right = grouped.shares(targets_of(y)) > 0.0
         if not len(right):
             raise ValueError("There are no candidates to score: X is empty.")

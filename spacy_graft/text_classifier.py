@@ -130,8 +130,8 @@ class GraftTextClassifier(LinearClassifier):
 
     A fit takes about 30 to 60 bytes of memory a character, byte or word at its peak (with ``min_df=1``, up to 140), one
     analyzer after the other. Documents are read once, in batches of 131,072 characters, and not kept: ``fit`` keeps 1
-    to 4 bytes a character or word (8 an integer) of them. So ``fit`` and ``predict`` also take generators. One fit
-    takes at most 2**31 - 1 characters. A fitted model may be used by any number of threads.
+    to 4 bytes a character or word (1 a byte, 8 an integer) of them. So ``fit`` and ``predict`` also take generators.
+    One fit takes at most 2**31 - 1 characters. A fitted model may be used by any number of threads.
 
     Examples
     --------

@@ -599,6 +599,32 @@ def go_on(nlp: Language, train: list[Example], dev: list[Example]) -> None:
         nlp.evaluate(dev)
 
 
+@pytest.mark.parametrize("number", [1, 2, 5])
+def test_an_interruption_of_a_step_keeps_what_dev_has_judged(
+    number: int, noisy: list[Record], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    models, calls, own = [], [], training.Training._do
+
+    def interrupted(*args: Any) -> None:
+        own(*args)
+        calls.append(args)
+        if len(models) == 0 and len(calls) == number:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(training.Training, "_do", interrupted)
+    for is_interrupted in (True, False):
+        nlp = make_nlp(learner=AUTO)
+        train, dev = split(nlp, noisy)
+        nlp.initialize(lambda train=train: train)  # type: ignore[misc]
+        if is_interrupted:
+            with pytest.raises(KeyboardInterrupt):
+                go_on(nlp, train, dev)
+        go_on(nlp, train, dev)
+        models.append(component_of(nlp))
+    assert models[0].history == models[1].history
+    assert models[0].to_bytes() == models[1].to_bytes()
+
+
 @pytest.mark.parametrize("where", ["folds", "last training"])
 def test_an_interruption_of_the_choice_leaves_the_corpus(
     where: str, noisy: list[Record], monkeypatch: pytest.MonkeyPatch

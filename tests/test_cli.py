@@ -20,6 +20,7 @@ import pytest
 import spacy
 from spacy.language import Language
 from spacy.tokens import Doc
+from spacy.training import Example
 from typer.testing import CliRunner, Result
 
 import spacy_graft
@@ -988,6 +989,28 @@ def test_a_component_is_judged_by_its_own_labels(tmp_path: Path, train_records: 
     )  # fmt: skip
     assert json.loads(edited.stdout)["dev"]["before"]["cats_macro_f"] == pytest.approx(own["macro_f"])
     assert spacy.load(tmp_path / "edited").pipe_names == ["right", "wrong"]
+
+
+def test_a_component_that_reads_labels_of_an_earlier_one_is_judged_with_it(
+    tmp_path: Path, train_records: list[Record]
+) -> None:
+    Doc.set_extension(
+        "topic", getter=lambda doc: max(doc.cats, key=lambda label: doc.cats[label], default="none"), force=True
+    )
+    nlp = train_fully(make_nlp(), train_records)
+    block = {"@graft_features": "spacy_graft.DocAttributes.v1", "extensions": ["topic"]}
+    nlp.add_pipe("textcat_graft", name="second", config={"features": {"topic": block}})
+    with nlp.select_pipes(disable=["textcat_graft"]):
+        spacy_graft.fit(nlp, [first(example) for example in make_examples(nlp, train_records)])
+    nlp.to_disk(tmp_path / "chain")
+    texts = write_jsonl(tmp_path / "texts.jsonl", train_records)
+    assert json.loads(call("evaluate", tmp_path / "chain", texts, "--component", "second").stdout)["macro_f"] > 0.9
+
+
+def first(example: Example) -> Example:
+    """An example whose document has the right labels already, as from an earlier component."""
+    example.predicted.cats = dict(example.reference.cats)
+    return example
 
 
 @pytest.mark.parametrize("command", ["explain", "features"])

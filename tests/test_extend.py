@@ -300,6 +300,18 @@ def test_an_interrupted_training_begins_again(
     assert component_of(nlp).to_bytes() == component_of(whole).to_bytes()
 
 
+def test_a_model_is_extended_after_an_edit_with_fewer_documents(train_records: list[Record]) -> None:
+    nlp = make_nlp("textcat_graft_multilabel", learner=PATH, keep_corpus=True)
+    spacy_graft.fit(nlp, make_examples(nlp, train_records[:100]))
+    nlp.update(make_examples(nlp, train_records[100:110]))
+    component = component_of(nlp)
+    with pytest.warns(UserWarning, match="trained on 110 documents, but 60 are given"):
+        component.edit(deny=["salt"], examples=make_examples(nlp, train_records[:60]))
+    nlp.update(make_examples(nlp, train_records[110:]))
+    assert component.report is not None
+    assert component.report.n_documents == 60 + len(train_records) - 110
+
+
 @pytest.mark.parametrize("factory", ["textcat_graft", "textcat_graft_multilabel"])
 def test_documents_are_known_after_a_label_was_added(factory: str, train_records: list[Record]) -> None:
     nlp = train_fully(make_nlp(factory, keep_corpus=True), train_records[:40])

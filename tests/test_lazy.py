@@ -17,6 +17,7 @@ from spacy.training.initialize import init_nlp
 from spacy.training.loop import train
 from thinc.api import Config
 
+import spacy_graft
 from conftest import (
     PATH,
     WORDS,
@@ -243,6 +244,22 @@ def test_a_frozen_graft_component_annotates_for_another(folder: Path, train_reco
         models.append(component_of(trained(config), "second"))
     assert {feature.text for feature in models[0].features()} == {f"best={label}" for label in models[0].labels}
     assert [str(feature) for feature in models[0].features()] == [str(feature) for feature in models[1].features()]
+
+
+def test_a_frozen_graft_component_may_come_last(folder: Path, train_records: list[Record]) -> None:
+    """With what annotates for it alone."""
+    nlp = spacy.blank("xx")
+    nlp.add_pipe("count_texts")
+    pos = {"@graft_features": "spacy_graft.TokenNgrams.v1", "attr": "POS"}
+    nlp.add_pipe("textcat_graft", name="last", config={"features": {**WORDS, "pos": pos}, "learner": PATH})
+    spacy_graft.fit(nlp, make_examples(nlp, train_records))
+    nlp.to_disk(folder / "frozen")
+    nlp.add_pipe("textcat_graft", config={"features": WORDS, "learner": PATH}, first=True)
+    frozen = ["count_texts", "last"]
+    config = config_of(nlp, folder, frozen_components=frozen)
+    for name in frozen:
+        config["components"][name] = {"source": str(folder / "frozen")}
+    assert component_of(trained(config)).report is not None
 
 
 def test_other_components_cannot_be_trained_on_lazy_documents(folder: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,9 @@ from spacy.training import Example
 from spacy.util import load_model_from_config
 
 from conftest import PATH, WORDS, make_example, make_nlp
+from spacy_graft import registry
+from spacy_graft.extract.metadata import DocAttributes
+from spacy_graft.extract.tokens import TokenNgrams
 
 #: All documents have the same words.
 WITHOUT_FEATURES = pytest.mark.filterwarnings("ignore:The trained model has no features")
@@ -198,7 +202,10 @@ def test_options_of_blocks(option: dict[str, Any], message: str) -> None:
 
 
 DATES = {"@graft_features": "spacy_graft.DocAttributes.v1", "metadata": ["dc:date"]}
-DENIED = {"@graft_constraints": "spacy_graft.Constraints.v1", "deny": ["$5"]}
+
+
+def constrained(**options: Any) -> dict[str, Any]:
+    return {**PATH, "constraints": {"@graft_constraints": "spacy_graft.Constraints.v1", **options}}
 
 
 @pytest.mark.parametrize(
@@ -206,12 +213,12 @@ DENIED = {"@graft_constraints": "spacy_graft.Constraints.v1", "deny": ["$5"]}
     [
         ({"features": {"words.lower": WORDS["words"]}}, "'words.lower' in features cannot be a name in a config"),
         ({"features": {"a\nb": WORDS["words"]}}, "cannot be a name in a config"),
-        ({"features": {"m": {**DATES, "metadata": ["$year"]}}}, r"features.m.metadata is \['\$year'\], which a config"),
-        (
-            {"features": {"m": {**DATES, "bins": {"dc:date": [2000]}}}},
-            r"Give pairs: bins = \[\['dc:date', \[2000\]\]\]",
-        ),
-        ({"learner": {**PATH, "constraints": DENIED}}, r"learner.constraints.deny is \['\$5'\].*'\?' is any character"),
+        ({"features": {"m": {**DATES, "metadata": ["$year"]}}}, r"features.m.metadata has '\$year', which a config"),
+        ({"features": {"m": {**DATES, "bins": {"dc:date": [2000]}}}}, "bins has the key 'dc:date', .* Give pairs"),
+        ({"learner": constrained(deny=["$5"])}, r"learner.constraints.deny has '\$5', .* constraints can have '\?'"),
+        ({"learner": constrained(signs={"a:b": "positive"})}, "signs has the key 'a:b', .* Give pairs"),
+        ({"learner": constrained(locked={"v1.0": {"a": 1.0}})}, "locked has the key 'v1.0', .* Give rows"),
+        ({"learner": constrained(locked={"word": {"#x": 1.0}})}, "locked has the key '#x', .* Give rows"),
     ],
 )
 def test_settings_that_a_saved_pipeline_would_not_have(config: dict[str, Any], message: str) -> None:
@@ -223,8 +230,21 @@ def test_bins_may_be_pairs() -> None:
     nlp = make_nlp(features={"dates": {**DATES, "bins": [["dc:date", [2000]]]}})
     again = load_model_from_config(nlp.config)
     assert again.get_pipe("textcat_graft").blocks == nlp.get_pipe("textcat_graft").blocks
-    with pytest.raises(ValueError, match="bins must be edges by name"):
-        make_nlp(features={"dates": {**DATES, "bins": [2000]}})
+    wrong: list[tuple[Any, str]] = [([2000], "edges by name"), ([["dc:date", [1]]] * 2, "twice"), ({1: [2]}, "by name")]
+    for bins, message in wrong:
+        with pytest.raises(ValueError, match=message):
+            DocAttributes(metadata=["dc:date"], bins=bins)
+
+
+def test_settings_of_others_need_not_be_in_a_config() -> None:
+    """What a registered function of another package makes can hold anything."""
+
+    @dataclass(frozen=True)
+    class Lexicon(TokenNgrams):
+        words: tuple[str, ...] = ("$5", ":)")
+
+    registry.graft_features.register("test.Lexicon.v1", func=Lexicon)
+    assert make_nlp(features={"words": {"@graft_features": "test.Lexicon.v1"}}).pipe_names == ["textcat_graft"]
 
 
 def test_something_else_than_a_document(fitted: Language) -> None:

@@ -416,10 +416,10 @@ def test_forgotten_groups_are_told_of():
     items, y, groups = [["good"], ["bad"], ["good"], ["worse"]], [1, 0, 1, 0], [0, 0, 1, 1]
     ranker = GraftRanker(Grafting(l1=0.1)).fit(items, y, groups)
     assert ranker.predict(items, groups).sum() == 2
-    for call in (ranker.predict, ranker.predict_proba, ranker.rank):
-        with pytest.warns(UserWarning, match="trained on 2 groups, but no groups are given: all 4 candidates"):
-            call(items)
-    ranker.predict(items[:1])
+    with pytest.warns(UserWarning, match="trained on 2 groups, but is scored without groups: all 4 candidates"):
+        ranker.score(items, y)
+    # The candidates of one choice need none.
+    assert ranker.predict(items[:2]).tolist() == [True, False]
 
 
 def test_without_groups_all_candidates_are_of_one():

@@ -18,7 +18,7 @@ from ..extract.unread import document_text
 from ..messages import listed_in_part
 from ..metrics import LEAST_RIGHT, reliability
 from ..pipeline.calibrate import Quality
-from ..pipeline.components import other_components_disabled
+from ..pipeline.components import later_components_disabled
 from ..pipeline.dataset import no_label
 from ..pipeline.judging import can_judge, warn_of_trained
 from ..pipeline.scorer import LabelColumns, Scored, textcat_multilabel_score, textcat_score
@@ -123,7 +123,7 @@ def predicted_labels(
                 yield texts[-1], found[-1]
 
     scored = []
-    with other_components_disabled(nlp, component):
+    with later_components_disabled(nlp, component):
         for doc, example in nlp.pipe(judged(), as_tuples=True):
             example.predicted.cats = doc.cats
             scored.append(example)

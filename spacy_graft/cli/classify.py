@@ -61,7 +61,7 @@ def classify_command(
     Each line is written as JSON with two more keys: `cats`, the probabilities by label, and `predicted`, a list of the
     labels that are predicted. The order is kept. A few thousand lines are in memory at a time.
     """
-    from ..pipeline.components import other_components_disabled
+    from ..pipeline.components import later_components_disabled
     from .streaming import TextStream
     from .texts import text_lines_of
 
@@ -73,7 +73,7 @@ def classify_command(
     nlp, graft = load_pipeline(model, component)
     source = text_lines_of(lines, text_field)
     stream = TextStream(nlp, partial(prediction, graft), on_error, batch_size, n_process)
-    of_component = other_components_disabled(nlp, graft)
+    of_component = later_components_disabled(nlp, graft)
     with of_component, writing(output) if output else nullcontext() as file, text_progress(source) as advance:
         for text, predicted in stream.run(source.texts(on_error)):
             write_record({**(text.record or {}), **predicted}, file)

@@ -166,11 +166,11 @@ def parsed_lock(text: str, graft: TextCatGraft) -> tuple[str, str, float]:
 
 def scores_of(nlp: Language, graft: TextCatGraft, examples: list[Example] | None) -> dict[str, float]:
     """Return the component's scores on a corpus, if there is one, that are numbers; the examples stay as they are."""
-    from ..pipeline.components import other_components_disabled
+    from ..pipeline.components import later_components_disabled
 
     if examples is None:
         return {}
-    with other_components_disabled(nlp, graft):
+    with later_components_disabled(nlp, graft):
         scores = nlp.evaluate(examples)
     names = ("cats_score", "cats_micro_f", "cats_macro_f")
     return {name: float(scores[name]) for name in names if scores.get(name) is not None}

@@ -1,8 +1,8 @@
 """Hash tables of integers for the kernels of extraction and matching.
 
 A table has int64 ``keys`` in the order of insertion, and in ``slots`` (int32, a power of two long, at most half full)
-the row of each key: at the slot of its hash, or else at the next free one. The hash of a key is the key itself, which
-is already a hash (spaCy's strings) or one of few neighbours (code points). Keys are signed, because numba computes
+the row of each key: at the slot of its hash, or else at the next free one. The hash of a key is made of its bits alone:
+most keys are hashes already (spaCy's strings) or neighbours (code points). Keys are signed, because numba computes
 int64 with uint64 in float64.
 """
 

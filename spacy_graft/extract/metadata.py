@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from spacy.tokens import Doc
 
-from ..options import as_python
+from ..options import as_python, require_keys
 from ..registry import graft_features
 from .blocks import BlockKind, ItemValue
 from .extensions import as_string, check_registered, described, is_number
@@ -21,9 +20,6 @@ from .options import as_names, check_item_settings
 
 if TYPE_CHECKING:
     from spacy.strings import StringStore
-
-#: What a key of a config cannot be: signs that end it, begin something else or are lost.
-NO_KEY = re.compile(r"[:=$\n]|^[\s#;\[]|\s$")
 
 
 @graft_features("spacy_graft.DocAttributes.v1")
@@ -160,19 +156,13 @@ class DocAttributes:
 
 def named_edges(bins: Mapping[str, Sequence[float]] | Sequence[Any]) -> dict[str, Sequence[float]]:
     """The edges by name; a ValueError if they are no pairs of both, or a config could not hold their names."""
-    try:
-        named = dict(bins)
-    except (TypeError, ValueError) as error:
-        raise ValueError(
-            f"DocAttributes: bins must be edges by name, or pairs of both, but are {bins!r:.100}."
-        ) from error
-    no_key = next(filter(NO_KEY.search, named), None) if isinstance(bins, Mapping) else None
-    if no_key is not None:
-        pairs = [[name, list(edges)] for name, edges in named.items()]
-        raise ValueError(
-            f"DocAttributes: {no_key!r} cannot be a key in a config of spaCy, and the pipeline could not be loaded "
-            f"again. Give pairs: bins = {pairs!r:.200}"
-        )
+    pairs = list(bins.items()) if isinstance(bins, Mapping) else list(bins)
+    if not all(isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[0], str) for pair in pairs):
+        raise ValueError(f"DocAttributes: bins must be edges by name, or pairs of both, but are {bins!r:.100}.")
+    if len(named := dict(pairs)) < len(pairs):
+        raise ValueError(f"DocAttributes: bins have the edges of a name twice: {bins!r:.100}.")
+    if isinstance(bins, Mapping):
+        require_keys("DocAttributes", "bins", bins, 'pairs, such as bins = [["year", [1990, 2000]]]')
     return named
 
 

@@ -78,6 +78,10 @@ class Stream:
             symbols[begin:end] = self.symbols[np.repeat(moved[first:last], counts[first:last]) + np.arange(begin, end)]
         return Stream(symbols, starts)
 
+    def first(self, n: int) -> Stream:
+        """The first documents, in the same memory."""
+        return Stream(self.symbols[: self.starts[n]], self.starts[: n + 1])
+
     @property
     def narrowed(self) -> Stream:
         """The same stream, code points in the smallest type that holds them: texts in Latin script take a quarter."""
@@ -93,9 +97,9 @@ class Stream:
 
 
 def parts_of_about(size: int, starts: np.ndarray) -> Iterator[tuple[int, int]]:
-    """Ranges of consecutive rows that have about so many entries, or a single row, in parts that are not copied.
+    """Ranges of consecutive rows with about so many entries each; a longer row is a range of its own.
 
-    ``starts`` (rows + 1) is where the entries of each row begin.
+    ``starts`` (rows + 1) is where the entries of each row begin. A range may be empty.
     """
     cuts = np.searchsorted(starts, np.arange(0, starts[-1], size)).tolist()
     return pairwise([*cuts, len(starts) - 1])

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..extract.options import as_names
 from ..messages import did_you_mean, listed
-from ..options import is_number_in
+from ..options import is_number_in, require_keys
 from ..registry import graft_constraints
 
 RepeatedT = TypeVar("RepeatedT")
@@ -97,7 +97,6 @@ class Pattern:
         return self.block in (None, block)
 
 
-@graft_constraints("spacy_graft.Constraints.v1")
 @dataclass(frozen=True, kw_only=True)
 class Constraints:
     """What a model must not use, and what it must.
@@ -256,6 +255,28 @@ class Constraints:
             "signs": [list(pair) for pair in self.signs],
             "locked": [list(lock) for lock in self.locked],
         }
+
+
+@graft_constraints("spacy_graft.Constraints.v1")
+def constraints_of_config(
+    deny: Sequence[str] = (), allow: Sequence[str] = (), signs: Any = (), locked: Any = ()
+) -> Constraints:
+    """Make :class:`Constraints` from options that a config has, and must have again when it is saved and loaded.
+
+    Raises
+    ------
+    ValueError
+        As of the class; or if a name or a label cannot be a key in a config: then give rows.
+    """
+    if isinstance(signs, Mapping):
+        require_keys("Constraints", "signs", signs, 'pairs, such as signs = [["label", "positive"]]')
+    if isinstance(locked, Mapping):
+        rows = 'rows, such as locked = [["name", "label", 1.5]]'
+        require_keys("Constraints", "locked", locked, rows)
+        for of_name in locked.values():
+            if isinstance(of_name, Mapping):
+                require_keys("Constraints", "locked", of_name, rows)
+    return Constraints(deny=deny, allow=allow, signs=signs, locked=locked)
 
 
 def checked_signs(signs: Any) -> tuple[tuple[str, str], ...]:

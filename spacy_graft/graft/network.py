@@ -138,12 +138,12 @@ class ClassEquations:
     """
 
     def __init__(self, of_classes: sparse.csc_array) -> None:
+        from scipy.sparse.linalg import splu  # not needed without a network
+
         self.gram = sparse.csc_array(of_classes.T @ of_classes)
         diagonal = self.gram.diagonal()
         # A class that no row names may have any weight.
         steady = np.where(diagonal > 0.0, STEADY * diagonal, 1.0)
-        from scipy.sparse.linalg import splu  # not needed without a network
-
         self.factors = splu(sparse.csc_array(self.gram + sparse.diags_array(steady)))
 
     def solve(self, y: np.ndarray) -> np.ndarray:

@@ -18,13 +18,15 @@ def graft_components(nlp: Language) -> dict[str, TextCatGraft]:
 
 
 @contextmanager
-def other_components_disabled(nlp: Language, component: TextCatGraft) -> Iterator[None]:
+def later_components_disabled(nlp: Language, component: TextCatGraft) -> Iterator[None]:
     """Predictions of a pipeline whose labels are those of one graft component.
 
-    In ``doc.cats``, the last component decides what is said of a label that several have.
+    In ``doc.cats``, the last component decides what is said of a label that several have. Earlier ones may annotate for
+    this one.
     """
-    others = [name for name, other in graft_components(nlp).items() if other is not component]
-    with nlp.select_pipes(disable=others):
+    grafts = list(graft_components(nlp).items())
+    place = next(k for k, (_, graft) in enumerate(grafts) if graft is component)
+    with nlp.select_pipes(disable=[name for name, _ in grafts[place + 1 :]]):
         yield
 
 

@@ -120,6 +120,10 @@ class ExtractedCorpus:
         """Some of the documents, by their numbers (int64)."""
         return self._of_documents([self.documents().some(rows, self.place)])
 
+    def first(self, n: int) -> ExtractedCorpus:
+        """The first documents, in the same memory."""
+        return self._of_documents([self.documents().first(n)])
+
     def folds(self, n_folds: int | None = None) -> np.ndarray:
         """The fold of each document: int64 (n_documents); by default of :func:`.held_out.fold_count`.
 

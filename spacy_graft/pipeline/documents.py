@@ -97,6 +97,11 @@ class Documents:
             self.keys[rows],
         )
 
+    def first(self, n: int) -> Documents:
+        """The first documents, their symbols in the same memory."""
+        streams = {name: stream.first(n) for name, stream in self.streams.items()}
+        return Documents(streams, self.targets.some(np.arange(n)), self.lengths[:n], self.keys[:n])
+
     def with_labels(self, n_new: int, known: bool) -> Documents:
         """The same documents with more labels, all 0, whether they are known to be or not."""
         return replace(self, targets=self.targets.with_labels(n_new, known))
@@ -161,9 +166,8 @@ def packed(block: ReadingBlock, stream: Stream, strings: StringStore) -> dict[st
 
 def unpacked(block: ReadingBlock, saved: Mapping[str, Any], strings: StringStore) -> Stream:
     """The stream which :func:`packed` was given."""
-    symbols = saved["codes"].astype(block.dtype)
+    symbols = saved["codes"]
     if block.dtype is not np.uint32:
         distinct = block.values(saved["names"], strings)
-        symbols = (distinct.reshape(-1, block.width) if is_item_block(block) else distinct)[saved["codes"]]
-    starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(saved["counts"].astype(np.int64))])
-    return Stream(symbols, starts).narrowed
+        symbols = (distinct.reshape(-1, block.width) if is_item_block(block) else distinct)[symbols]
+    return Stream(symbols, np.concatenate([np.zeros(1, np.int64), np.cumsum(saved["counts"].astype(np.int64))]))

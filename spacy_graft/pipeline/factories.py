@@ -175,12 +175,15 @@ def check_config_holds(name: str, settings: Any, where: str = "") -> None:
             if not is_held({key: {key: 0}}):
                 raise ValueError(
                     f"[{name}] {key!r}{where and f' in {where}'} cannot be a name in a config of spaCy: the pipeline "
-                    f"could not be loaded again. Give a name without full stops, colons, line breaks, '=', '#' or '$'."
+                    f"could not be loaded again. Give a name of letters, digits and the signs '-' and '_'."
                 )
             check_config_holds(name, value, f"{where}.{key}" if where else key)
+    if isinstance(plain, list):
+        for item in plain:
+            check_config_holds(name, item, where)
     raise ValueError(
-        f"[{name}] {where} is {plain!r:.200}, which a config of spaCy cannot hold: it would be something else when the "
-        f"pipeline is loaded again. Leave out the '$'; in constraints, '?' is any character."
+        f"[{name}] {where} has {plain!r:.200}, which a config of spaCy cannot hold: it would be something else when "
+        f"the pipeline is loaded again. Leave out a '$'; in its place, constraints can have '?', any character."
     )
 
 
@@ -195,8 +198,8 @@ def is_held(value: Any) -> bool:
 
 
 def plain_settings(value: Any) -> Any:
-    """Settings as a config has them; None for what is made by registered functions of others."""
-    if is_dataclass(value):
+    """Settings as a config has them; None for what others make, since their settings are not known."""
+    if is_dataclass(value) and type(value).__module__.startswith("spacy_graft."):
         return {field.name: plain_settings(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):
         return {key: plain_settings(item) for key, item in value.items()}

@@ -83,13 +83,13 @@ class LazyBatch:
     def _read(self, block: ReadingBlock) -> None:
         """Read the symbols for a block, and for all blocks of the graft components, so that texts are parsed once."""
         components = graft_pipes(self.nlp)
-        # One that is frozen is there to annotate for the others.
+        # One that is frozen may annotate for the others.
         trained = components.keys() & trained_by_loop(self.nlp).keys() or components
         found: dict[ReadingBlock, list[np.ndarray]] = {block: [], WORDS: []}
         for component in components.values():
             found.update({own: [] for own in component.blocks.values() if is_reading_block(own)})
         docs: Iterable[Doc] = map(self.make_doc, range(len(self.texts)))
-        docs = self.nlp.pipe(docs, batch_size=self.nlp.batch_size, disable=not_before(self.nlp, trained))
+        docs = self.nlp.pipe(docs, batch_size=self.nlp.batch_size, disable=not_before(self.nlp, trained, components))
         for symbols in symbols_of_documents(found, docs):
             for own, of_doc in symbols.items():
                 found[own].append(narrow(of_doc) if has_code_points(of_doc) else of_doc)
@@ -126,11 +126,11 @@ class LazyText:
         return self
 
 
-def not_before(nlp: Language, names: Iterable[str]) -> list[str]:
-    """The enabled components that do not annotate for those with these names: these, and all after the last of them."""
-    names = set(names)
-    last = max(number for number, name in enumerate(nlp.pipe_names) if name in names)
-    return [name for number, name in enumerate(nlp.pipe_names) if name in names or number > last]
+def not_before(nlp: Language, trained: Iterable[str], reading: Iterable[str]) -> list[str]:
+    """The enabled components that annotate for none of those that read: the trained ones, and all after the last."""
+    trained, reading = set(trained), set(reading)
+    last = max(number for number, name in enumerate(nlp.pipe_names) if name in reading)
+    return [name for number, name in enumerate(nlp.pipe_names) if name in trained or number > last]
 
 
 def unread_doc(nlp: Language, text: LazyText) -> Doc:

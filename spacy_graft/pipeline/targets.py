@@ -284,10 +284,10 @@ class TargetReader:
                 if doc.cats
                 else f"{name} has no label"
             )
-            leave_out = "" if doc.cats else " leave out documents of which no label is known, or"
+            leave_out = "" if doc.cats else "leave out documents of which no label is known, or "
             raise ValueError(
-                f"[{self.component}] {found}. The labels of this component are exclusive;{leave_out} if several or "
-                f"none can apply, use textcat_graft_multilabel."
+                f"[{self.component}] {found}. The labels of this component are exclusive; {leave_out}use "
+                f"textcat_graft_multilabel if several or none can apply."
             )
         return total
 

@@ -73,6 +73,13 @@ class OfDocuments(Generic[Made]):
         return self._known[1]
 
 
+class Interrupted(NamedTuple):
+    """A path that was interrupted: the refit that it had, and its documents."""
+
+    refit: float | None
+    documents: Documents
+
+
 class Training:
     """The corpus and the fit of one component.
 
@@ -159,6 +166,7 @@ class Training:
         self._built_network = OfDocuments["Network"]()
         self._document_vectors = OfDocuments["DocumentVectors"]()
         self._is_evaluated = self._is_concluding = False
+        self._interrupted: Interrupted | None = None
         self._steps = 0
         self._n_fitted = 0
         self._n_at_last_step = 0
@@ -262,14 +270,17 @@ class Training:
         try:
             yield
         except BaseException:
-            self.fit = None
+            interrupted, self.fit = self.fit, None
             if not self._is_concluding:
-                self._n_fitted = 0  # so that a fit begins
+                # A fit begins. If it is one of the same documents, what has been judged of its points holds.
+                if n_documents == self._n_fitted and not self.concluded and self.choice is not None and interrupted:
+                    self._interrupted = Interrupted(cast("PointFit", interrupted).refit, self.corpus.documents())
+                self._n_fitted = 0
                 raise
             # It had tried blocks and strengths, and added the documents held out.
             self._is_concluding, (self.left_out, self.strengths) = False, before
             if len(self.corpus) > n_documents:
-                self.corpus = self.corpus.some(np.arange(n_documents))
+                self.corpus = self.corpus.first(n_documents)
             raise
 
     def _next_model(self) -> Model | None:
@@ -538,10 +549,23 @@ class Training:
     def _started_fit(self) -> Fit:
         """A fit with all documents, after the number of steps done so far."""
         fit = self._begun_fit()
+        before, self._interrupted = self._interrupted, None
+        if before is not None and before.documents is self.corpus.documents():
+            return self._gone_on(cast("PointFit", fit), before)
         self._forget_steps()
         self.choice = Choice(self.learner) if isinstance(self.learner, GraftingPath) else None
         for _ in range(self._steps):
             self._step(fit)
+        return fit
+
+    def _gone_on(self, fit: PointFit, before: Interrupted) -> PointFit:
+        """The fit that takes the place of one that was interrupted, as far as that had come."""
+        self._interrupted = before  # until this one has
+        del self.reports[self._steps :]
+        for _ in range(self._steps):
+            if not fit.finished:
+                self._do(fit, fit.step)
+        fit.refit, self._interrupted = before.refit, None
         return fit
 
     def _begun_fit(self, towards: Report | None = None) -> Fit:
@@ -650,7 +674,7 @@ class ResumedTraining(Training):
         self.left_out = tuple(report.left_out)
         self.strengths = report.strengths
         # Others have come since if a training on them was interrupted.
-        self._n_fitted = self._n_concluded = report.n_documents or len(corpus)
+        self._n_fitted = self._n_concluded = min(report.n_documents or len(corpus), len(corpus))
 
     def recalibrate(self, report: Report) -> None:
         super().recalibrate(report)
@@ -695,7 +719,7 @@ class ResumedTraining(Training):
 
     def _last_model(self) -> Model:
         """The model of a fit that has come as far as the one before."""
-        self.concluded = True
+        self.concluded, self._n_concluded = True, len(self.corpus)
         if not isinstance(self.learner, GraftingPath):
             return self._calibrated_as_before()
         model = self.refitted(self._report, self._report.n_held_out)

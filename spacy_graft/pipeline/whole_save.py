@@ -43,7 +43,8 @@ def saved_whole(nlp: Language) -> Language:
 def save_trained(nlp: Language, path: str | Path, **options: Any) -> None:
     """Write a pipeline of spaCy's loop as :func:`save_whole` does.
 
-    Not one that was interrupted before a component's first step, nor again what was written after the last step.
+    A pipeline with a component that has done no step is not written. What was written after the last step is not
+    written again.
     """
     untrained = [name for name, component in graft_components(nlp).items() if component.report is None]
     if untrained:

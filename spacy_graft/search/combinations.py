@@ -249,7 +249,8 @@ class CombinationSearch:
     def leave_out(self, keys: Sequence[np.ndarray]) -> None:
         """Leave out one combination: that of the items with these columns, if they are all there.
 
-        Of items with the same values other than 1, whose product is another column, there are as many as can be in one.
+        Two items can have the same column. If its values are not all 1, their product is another column, and is left
+        out as well.
         """
         copies = Counter(map(int, keys))
         items = [int(item) for key, n in copies.items() for item in np.flatnonzero(self.items.keys == key)[:n]]
