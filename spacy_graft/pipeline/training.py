@@ -303,13 +303,13 @@ class Training:
         elif self.fit.finished:
             return self._stable() if n_samples(self.learner) else None
         self._step(self.fit)
-        self._steps += 1
         self._warn_of_empty(self.fit)
         self._snapshot = self.named(self.fit.solution())
+        self._steps += 1
         return Model(self._snapshot, self.fit.report)
 
     def _has_judged_all(self, choice: Choice) -> bool:
-        """Whether a path is not gone on with; it is no longer there if the last step was interrupted."""
+        """Whether a path is not gone on with; it is no longer there if its choice was interrupted."""
         return self.fit is None or self.fit.finished or choice.is_exhausted
 
     def models(self) -> Iterator[Model]:
