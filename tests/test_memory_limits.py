@@ -45,7 +45,7 @@ def run_fit(learner: Any, data: TrainingData) -> None:
 @pytest.mark.parametrize(("n", "labels"), [(2000, 40), (20000, 3), (20000, 2)])
 def test_a_fit_takes_what_is_estimated_or_more(learner: str, exclusive: bool, n: int, labels: int) -> None:
     """NumPy reports what it allocates to tracemalloc."""
-    run_fit(LEARNERS[learner], data_of(30, 3, exclusive))  # compiled
+    run_fit(LEARNERS[learner], data_of(2 * labels, labels, exclusive))  # compiled
     data = data_of(n, labels, exclusive)
     tracemalloc.start()
     try:
