@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 
@@ -205,12 +206,9 @@ class ItemSpace:
         self.of_matrix = False
         self.columns: list[str] | None = None
 
-    #: The names, and the column of each.
-    _numbers: tuple[Sequence[str], Mapping[str, int]] | None = None
-
     def __getstate__(self) -> dict[str, Any]:
         """Without what is made anew, so that equal models are saved alike."""
-        return {name: value for name, value in vars(self).items() if name != "_numbers"}
+        return {name: value for name, value in vars(self).items() if name != "numbers"}
 
     def learn(self, X: MatrixOrItems, names: Sequence[str] | None) -> scipy.sparse.csr_array:
         """Return the matrix of training documents, and keep the names of its columns."""
@@ -252,12 +250,10 @@ class ItemSpace:
             raise ValueError("The feature names should match those that were passed during fit.")
         return require_numbers(matrix, self.names)
 
-    @property
+    @cached_property
     def numbers(self) -> Mapping[str, int]:
-        """The column of each name. Made once: it takes longer than most predictions."""
-        if self._numbers is None or self._numbers[0] is not self.names:
-            self._numbers = self.names, {name: number for number, name in enumerate(self.names)}
-        return self._numbers[1]
+        """The column of each name, once there are names. To make it takes longer than most predictions."""
+        return {name: number for number, name in enumerate(self.names)}
 
     def _expected_columns(self, columns: list[str]) -> list[str]:
         """The names that columns must have: any, if those of the training documents had none."""

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-
-#: What spaCy's configs cannot have in a key: it would end there, be a comment or a section, or lose white space.
-NO_KEY = re.compile(r"[:=$\n]|^[\s#;\[]|\s$|^$")
 
 #: Most of what is counted: documents and symbols of an index have 32-bit numbers.
 LARGEST_COUNT = 2**31 - 1
@@ -85,13 +81,28 @@ def check_flags(owner: str, **options: Any) -> None:
             raise ValueError(f"{owner}: {option} must be true or false, but is {value!r}")
 
 
-def require_keys(owner: str, option: str, mapping: Mapping[Any, Any], instead: str) -> None:
-    """Raise a ValueError if a config could not have these keys: ``instead`` says what to give.
+def is_held_by_config(value: Any) -> bool:
+    """Whether a config of spaCy has the same plain value when it is written and read.
 
-    Keys of mappings are names of sections, which full stops divide.
+    ``$`` means something in strings. So do, in keys, signs that separate them from values or begin something else, and
+    full stops where the value is a mapping, which is a section.
     """
+    from confection import Config  # which estimators do without
+
+    try:
+        written = Config({"section": {"value": value}}).to_str()
+        read: dict[str, Any] = Config().from_str(written, interpolate=False).interpolate()
+    except Exception:  # what cannot be written or read fails in many ways
+        return False
+    return bool(read["section"]["value"] == value)
+
+
+def require_keys(owner: str, option: str, mapping: Mapping[Any, Any], instead: str) -> None:
+    """Raise a ValueError if a config could not have these keys, and those of mappings in it; ``instead`` is advice."""
     for key, value in mapping.items():
-        if isinstance(key, str) and (NO_KEY.search(key) or ("." in key and isinstance(value, Mapping))):
+        if isinstance(value, Mapping):
+            require_keys(owner, option, value, instead)
+        if not is_held_by_config({key: {"x": 0} if isinstance(value, Mapping) else 0}):
             raise ValueError(
                 f"{owner}: {option} has the key {key!r}, which a config of spaCy cannot hold: the pipeline could not "
                 f"be loaded again. Give {instead}."

@@ -271,11 +271,7 @@ def constraints_of_config(
     if isinstance(signs, Mapping):
         require_keys("Constraints", "signs", signs, 'pairs, such as signs = [["label", "positive"]]')
     if isinstance(locked, Mapping):
-        rows = 'rows, such as locked = [["name", "label", 1.5]]'
-        require_keys("Constraints", "locked", locked, rows)
-        for of_name in locked.values():
-            if isinstance(of_name, Mapping):
-                require_keys("Constraints", "locked", of_name, rows)
+        require_keys("Constraints", "locked", locked, 'rows, such as locked = [["name", "label", 1.5]]')
     return Constraints(deny=deny, allow=allow, signs=signs, locked=locked)
 
 

@@ -21,6 +21,7 @@ from ..model.matching import Matcher
 from ..model.snapshot import Snapshot
 from ..model.sparse_linear import snapshot_of
 from ..model.weights import dense_rows, entries
+from ..options import is_held_by_config
 from ..threads import one_thread_of
 from .annotation import annotated_before
 from .corpus import ExtractedCorpus
@@ -222,7 +223,7 @@ def write_to_config(nlp: Language, component: TextCatGraft, constraints: Constra
     Those with ``$`` would be others when the config is read, or none that can be read.
     """
     name = next((name for name, pipe in nlp.components if pipe is component), None)
-    if "$" in repr(constraints):
+    if not is_held_by_config(constraints.to_dict()):
         warnings.warn(
             f"[{component.name}] The constraints are saved with the component, but not in the config of the pipeline, "
             f"which cannot hold the '$' in them: a training from this config alone does not obey them.",

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any, TypeVar
 
-from confection import Config
 from spacy.language import Language
 
 from ..extract.blocks import Block, is_block, is_combination_block, is_reading_block, is_vectors_block
@@ -14,6 +13,7 @@ from ..graft.settings import Grafting, GraftingPath, PenaltySettings
 from ..graft.start import is_learner
 from ..messages import did_you_mean, listed
 from ..model.sparse_linear import SparseLinear
+from ..options import is_held_by_config
 from .defaults import blocks_of, default_features
 from .registration import register_with_spacy
 from .scorer import TEXTCAT_MULTILABEL_SCORER, TEXTCAT_SCORER
@@ -163,16 +163,13 @@ def make_component(
 
 
 def check_config_holds(name: str, settings: Any, where: str = "") -> None:
-    """Raise a ValueError if settings would be others once the pipeline has been saved, or could not be loaded.
-
-    A dot in the name of a section, ``$``, and signs that separate keys and values mean something in spaCy's configs.
-    """
+    """Raise a ValueError if settings would be others once the pipeline has been saved, or could not be loaded."""
     plain = plain_settings(settings)
-    if not isinstance(plain, dict | list | str) or is_held(plain):
+    if not isinstance(plain, dict | list | str) or is_held_by_config(plain):
         return
     if isinstance(plain, dict):
         for key, value in plain.items():
-            if not is_held({key: {key: 0}}):
+            if not is_held_by_config({key: {key: 0}}):
                 raise ValueError(
                     f"[{name}] {key!r}{where and f' in {where}'} cannot be a name in a config of spaCy: the pipeline "
                     f"could not be loaded again. Give a name of letters, digits and the signs '-' and '_'."
@@ -185,16 +182,6 @@ def check_config_holds(name: str, settings: Any, where: str = "") -> None:
         f"[{name}] {where} has {plain!r:.200}, which a config of spaCy cannot hold: it would be something else when "
         f"the pipeline is loaded again. Leave out a '$'; in its place, constraints can have '?', any character."
     )
-
-
-def is_held(value: Any) -> bool:
-    """Whether a config has the same value when it is written and read."""
-    try:
-        written = Config({"section": {"value": value}}).to_str()
-        read: dict[str, Any] = Config().from_str(written, interpolate=False).interpolate()
-    except Exception:  # what cannot be written or read fails in many ways
-        return False
-    return bool(read["section"]["value"] == value)
 
 
 def plain_settings(value: Any) -> Any:

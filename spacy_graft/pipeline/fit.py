@@ -134,10 +134,12 @@ def fit(
         annotated_unlabelled = list(annotated_before(nlp, component, unlabelled_examples(nlp, unlabelled)))
         options["unlabelled"] = lambda _: annotated_unlabelled
     with unchanged_after_error(component), one_thread_of("blas"), progress_bar(component.name) as progress:
-        component.initialize(train.unread if isinstance(train, LabelledTexts) else lambda: train, **options)
         if isinstance(train, LabelledTexts):
+            component.initialize(train.unread, **options)
             assert component.training is not None
             component.training.read_from(partial(documents_before, nlp, component, train))
+        else:
+            component.initialize(lambda: train, **options)
         if not len(begun_training(component, progress).corpus):
             raise ValueError(
                 f"[{component.name}] None of the {len(train)} examples has a label: there is nothing to learn from. "

@@ -77,7 +77,7 @@ class Descent:
         place = self.index.n_nodes - 1
         while (place := kernels.descend(place, self.index.tree, residuals, query, bounds, candidates.found)) >= 0:
             candidates.keep_best()
-        return best_of([candidates.found], query)
+        return best_of([candidates.best()], query)
 
 
 class BoundedSearch(Search):

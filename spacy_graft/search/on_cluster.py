@@ -150,9 +150,5 @@ def findings_of_task(task: RangeTask) -> RangeFindings:
     )  # fmt: skip
     sums = TreeSums(files.ranged, lanes, np.atleast_1d(task.unit))
     findings = findings_of_range(sums, task.r, task.label, query, files.index.df[begin:end], begin)
-    n_found = int(findings.found.n_candidates[0])
-    found = findings.found._replace(
-        scaled_gradients=findings.found.scaled_gradients[:n_found],
-        keys=findings.found.keys[:n_found] + begin * task.n_labels,
-    )
+    found = findings.found._replace(keys=findings.found.keys + begin * task.n_labels)
     return findings._replace(found=found)

@@ -92,9 +92,9 @@ def best_places(gradients: np.ndarray, ties: np.ndarray, n_best: int) -> np.ndar
 
 
 def best_of(found: Sequence[NodeCandidates], query: NodeQuery) -> Violations:
-    """The ``n_best`` best by (scaled gradient, then node and label) of all."""
-    gradients = np.concatenate([np.empty(0), *(part.scaled_gradients[: part.n_candidates[0]] for part in found)])
-    keys = np.concatenate([np.empty(0, np.int64), *(part.keys[: part.n_candidates[0]] for part in found)])
+    """The ``n_best`` best by (scaled gradient, then node and label) of what :meth:`Candidates.best` gives."""
+    gradients = np.concatenate([np.empty(0), *(part.scaled_gradients for part in found)])
+    keys = np.concatenate([np.empty(0, np.int64), *(part.keys for part in found)])
     order = np.lexsort((keys, -gradients))[: query.n_best]
     nodes, labels = np.divmod(keys[order], max(query.n_labels, 1))
     peaks, slots = np.zeros(query.n_labels), np.zeros((query.n_labels, N_SLOTS), np.int64)
