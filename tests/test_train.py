@@ -292,6 +292,13 @@ def test_the_last_chosen_model_is_the_best(caplog: pytest.LogCaptureFixture) -> 
     assert "uses cats_score = 0, cats_choice = 0.9 instead" in caplog.text
 
 
+def test_the_largest_log_loss_is_not_the_best(caplog: pytest.LogCaptureFixture) -> None:
+    nlp, component = with_training(eval_frequency=1, patience=0, max_steps=8, score_weights={"cats_log_loss": 1.0})
+    suit_loop(nlp, component)
+    assert {"cats_log_loss": 0.0, "cats_choice": 1.0}.items() <= nlp.config["training"]["score_weights"].items()
+    assert "uses cats_log_loss = 0, cats_choice = 1 instead" in caplog.text
+
+
 def test_a_loop_of_few_epochs_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
     nlp, component = with_training(eval_frequency=1, patience=0, max_steps=8, max_epochs=PATH["steps"])
     suit_loop(nlp, component)

@@ -15,8 +15,8 @@ from ..messages import listed
 if TYPE_CHECKING:
     from .textcat import TextCatGraft
 
-#: The score of what a learner has chosen so far.
-CHOICE = "cats_choice"
+#: The score of what a learner has chosen so far; and its log-loss, of which less is better.
+CHOICE, LOG_LOSS = "cats_choice", "cats_log_loss"
 
 
 def is_loop_of_spacy(get_examples: Callable[..., Any]) -> bool:
@@ -76,11 +76,13 @@ def suit_loop(nlp: Language, component: TextCatGraft) -> None:
 def suit_weights(nlp: Language, component: TextCatGraft, settings: dict[str, Any], others: list[str]) -> None:
     """Give the score of the choice the weights of other scores of text classifiers, if it has one itself.
 
-    ``spacy init fill-config`` gives both a weight where a config was one of spaCy's own classifiers.
+    ``spacy init fill-config`` gives both a weight where a config was one of spaCy's own classifiers. And if the log-loss
+    has one: the loop would keep the model with the largest.
     """
     weights = {name: w for name, w in settings["score_weights"].items() if w and name.startswith("cats_")}
     wrong = sorted(weights.keys() - {CHOICE})
-    if not wrong or CHOICE not in weights or any(has_such_scores(nlp, name) for name in others):
+    is_meant = CHOICE not in weights and weights.get(LOG_LOSS, 0.0) <= 0.0
+    if not wrong or is_meant or any(has_such_scores(nlp, name) for name in others):
         return
     wanted = dict.fromkeys(wrong, 0.0) | {CHOICE: sum(weights.values())}
     nlp.config["training"]["score_weights"].update(wanted)
