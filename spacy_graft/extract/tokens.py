@@ -41,41 +41,16 @@ ANNOTATIONS = {
 }
 
 
-@graft_features("spacy_graft.TokenNgrams.v1")
-@dataclass(frozen=True)
-class TokenNgrams(BatchReader):
-    """N-grams of a token attribute. White-space tokens are left out.
+class TokenReader(BatchReader):
+    """A block that reads one attribute of the tokens, without white space."""
 
-    Parameters
-    ----------
-    attr : str
-        Any attribute that ``Doc.to_array`` knows: ``LOWER``, ``LEMMA``, ``POS``, ``SHAPE``, ``LENGTH``, ``IS_ALPHA``...
-    min_df : int
-        Least number of documents of a feature.
-    max_length : int, optional
-        Longest n-gram in tokens; any length if None.
-    penalty_factor : float
-        Factor of the penalty weights of these features: above 1, features of other blocks are preferred.
-
-    Raises
-    ------
-    ValueError
-        If there is no such attribute, ``min_df`` or ``max_length`` is less than 1, or ``penalty_factor`` is not above
-        0.
-    """
-
-    attr: str = "LOWER"
-    min_df: int = 2
-    max_length: int | None = None
-    penalty_factor: float = 1.0
+    attr: str
 
     dtype: ClassVar[type[np.unsignedinteger]] = np.uint64
-    kind: ClassVar[BlockKind] = BlockKind.NGRAMS
-    feature_kind: ClassVar[str] = "token n-gram"
 
-    def __post_init__(self) -> None:
-        check_settings(self)
-        check_attribute("TokenNgrams", self.attr)
+    @property
+    def _owner(self) -> str:
+        return f"{type(self).__name__}(attr={self.attr!r})"
 
     @property
     def attributes(self) -> tuple[int, ...]:
@@ -84,7 +59,7 @@ class TokenNgrams(BatchReader):
     def check(self, doc: Doc) -> None:
         """Raise a ValueError if the document has tokens, but the attribute is not set."""
         if self.attr in ANNOTATIONS:
-            check_annotation(f"TokenNgrams(attr={self.attr!r})", self.attr, doc)
+            check_annotation(self._owner, self.attr, doc)
 
     def stream(self, tokens: TokenBatch) -> Stream:
         """Return the values of the attribute: uint64."""
@@ -113,11 +88,47 @@ class TokenNgrams(BatchReader):
         """
         if self.attr in STRING_ATTRS:
             return string_symbols(names, strings)
-        return integer_symbols(names, f"Symbols of TokenNgrams(attr={self.attr!r})")
+        return integer_symbols(names, f"Symbols of {self._owner}")
 
     def text(self, names: Sequence[str]) -> str:
-        """Return the n-gram with spaces between the tokens."""
+        """Return the values with spaces between the tokens."""
         return " ".join(names)
+
+
+@graft_features("spacy_graft.TokenNgrams.v1")
+@dataclass(frozen=True)
+class TokenNgrams(TokenReader):
+    """N-grams of a token attribute. White-space tokens are left out.
+
+    Parameters
+    ----------
+    attr : str
+        Any attribute that ``Doc.to_array`` knows: ``LOWER``, ``LEMMA``, ``POS``, ``SHAPE``, ``LENGTH``, ``IS_ALPHA``...
+    min_df : int
+        Least number of documents of a feature.
+    max_length : int, optional
+        Longest n-gram in tokens; any length if None.
+    penalty_factor : float
+        Factor of the penalty weights of these features: above 1, features of other blocks are preferred.
+
+    Raises
+    ------
+    ValueError
+        If there is no such attribute, ``min_df`` or ``max_length`` is less than 1, or ``penalty_factor`` is not above
+        0.
+    """
+
+    attr: str = "LOWER"
+    min_df: int = 2
+    max_length: int | None = None
+    penalty_factor: float = 1.0
+
+    kind: ClassVar[BlockKind] = BlockKind.NGRAMS
+    feature_kind: ClassVar[str] = "token n-gram"
+
+    def __post_init__(self) -> None:
+        check_settings(self)
+        check_attribute("TokenNgrams", self.attr)
 
 
 def check_attribute(owner: str, attr: str) -> None:
