@@ -101,13 +101,11 @@ def textcat_multilabel_score(
     labels = tuple(labels)
     examples = hardened(examples, labels, exclusive=False)
     limits = [(thresholds or {}).get(label, THRESHOLD if threshold is None else threshold) for label in labels]
+    columns = LabelColumns.of(examples, labels)
     if len(labels) >= MANY_LABELS or any(is_complete(example.reference) for example in examples):
-        return scores_of_many(LabelColumns.of(examples, labels), labels, np.array(limits))
+        return {**areas_of(columns, labels), **f_scores(columns, labels, np.array(limits))}
     scores = Scorer.score_cats(examples, "cats", labels=labels, multi_label=True, threshold=threshold, **kwargs)
-    if not thresholds:
-        return scores
-    by_label = {label: counts(examples, label, limit) for label, limit in zip(labels, limits, strict=True)}
-    return {**scores, **f_scores(by_label)}
+    return {**scores, **f_scores(columns, labels, np.array(limits))} if thresholds else scores
 
 
 class Scored(NamedTuple):
@@ -174,15 +172,11 @@ class LabelColumns(NamedTuple):
         return cls(predicted, right, known)
 
 
-def scores_of_many(columns: LabelColumns, labels: Sequence[str], thresholds: np.ndarray) -> dict[str, Any]:
-    """The scores of :meth:`spacy.scorer.Scorer.score_cats` and thresholds by label, for all labels at once.
+def areas_of(columns: LabelColumns, labels: Sequence[str]) -> dict[str, Any]:
+    """The scores of :meth:`spacy.scorer.Scorer.score_cats` that do not depend on thresholds, for all labels at once.
 
     spaCy's takes some milliseconds a document for each thousand labels.
     """
-    predicted, right = columns.predicted >= thresholds, columns.right > 0.0
-    cases = predicted & right, predicted & ~right, ~predicted & right
-    counted = ((columns.known & case).sum(axis=0).tolist() for case in cases)
-    by_label = {label: PRFScore(tp=tp, fp=fp, fn=fn) for label, tp, fp, fn in zip(labels, *counted, strict=True)}
     areas = dict(zip(labels, map(area_under_curve, *(part.T for part in columns)), strict=True))
     macro_auc = sum(area or 0.0 for area in areas.values()) / len(labels) if labels else 0.0
     return {
@@ -190,7 +184,6 @@ def scores_of_many(columns: LabelColumns, labels: Sequence[str], thresholds: np.
         "cats_score_desc": "macro AUC",
         "cats_macro_auc": macro_auc,
         "cats_auc_per_type": areas,
-        **f_scores(by_label),
     }
 
 
@@ -206,21 +199,12 @@ def area_under_curve(predicted: np.ndarray, right: np.ndarray, known: np.ndarray
     return above / (n_positive * (n - n_positive))
 
 
-def counts(examples: Iterable[Example], label: str, threshold: float) -> PRFScore:
-    """True positives, false positives and false negatives of a label, over the documents where it is known."""
-    found = PRFScore()
-    for example in examples:
-        gold = example.reference.cats.get(label)
-        if gold is not None:
-            predicted = example.predicted.cats.get(label, 0.0) >= threshold
-            found.tp += predicted and gold > 0.0
-            found.fp += predicted and gold == 0.0
-            found.fn += not predicted and gold > 0.0
-    return found
-
-
-def f_scores(by_label: Mapping[str, PRFScore]) -> dict[str, Any]:
-    """The scores that depend on thresholds."""
+def f_scores(columns: LabelColumns, labels: Sequence[str], thresholds: np.ndarray) -> dict[str, Any]:
+    """The scores that depend on thresholds, float64 (labels), over the documents where a label is known."""
+    predicted, right = columns.predicted >= thresholds, columns.right > 0.0
+    cases = predicted & right, predicted & ~right, ~predicted & right
+    counted = ((columns.known & case).sum(axis=0).tolist() for case in cases)
+    by_label = {label: PRFScore(tp=tp, fp=fp, fn=fn) for label, tp, fp, fn in zip(labels, *counted, strict=True)}
     micro = PRFScore()
     for found in by_label.values():
         micro += found
