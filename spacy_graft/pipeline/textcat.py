@@ -33,7 +33,7 @@ from ..graft.report import Report
 from ..graft.solution import Solution
 from ..heap import frozen_heap
 from ..messages import did_you_mean, listed, listed_in_part
-from ..metrics import THRESHOLD, clipped_log, divided_thresholds, logistic, softmax
+from ..metrics import THRESHOLD, as_probabilities, divided_thresholds, document_losses
 from ..model.snapshot import Snapshot, as_reading_block, snapshot_of_solution, texts_of
 from ..model.sparse_linear import SNAPSHOT, snapshot_of
 from ..model.weights import with_column
@@ -55,7 +55,7 @@ from .initialization import (
 from .judging import can_judge, choose, held_out_of, warn_of_trained
 from .loop import is_loop_of_spacy, suit_loop
 from .saving import HISTORY, REPORT
-from .targets import TargetReader, has_labels_of, read_labels
+from .targets import TargetReader, Targets, has_labels_of, read_labels
 from .training import ResumedTraining, Training
 
 if TYPE_CHECKING:
@@ -732,7 +732,7 @@ class TextCatGraft(TrainablePipe):
             raise ValueError(f"[{self.name}] Give a Doc, such as nlp(text){hint}, and not {doc!r:.40}.")
 
     def _probabilities(self, scores: np.ndarray) -> np.ndarray:
-        return softmax(scores)
+        return as_probabilities(scores, self.exclusive)
 
     def set_annotations(self, docs: Iterable[Doc], scores: np.ndarray) -> None:
         """Set ``doc.cats`` to probabilities, float64 (n_documents, n_labels)."""
@@ -766,15 +766,10 @@ class TextCatGraft(TrainablePipe):
         gradient : float64 (n_documents, n_labels)
         """
         reader = self.target_reader()
-        targets = [reader.read(example.reference) for example in examples]
-        values = np.array([target.values for target in targets]).reshape(scores.shape)
-        weights = np.array([target.known * target.weight for target in targets]).reshape(scores.shape)
-        loss = float((weights * self._log_losses(values, scores)).sum() / max(len(targets), 1))
-        return loss, weights * (scores - values)
-
-    def _log_losses(self, targets: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
-        """The terms of the loss, float64 (n_documents, n_labels); the loss of a document is the sum over its labels."""
-        return -targets * clipped_log(probabilities)
+        targets = Targets.of([reader.read(example.reference) for example in examples], len(self.labels))
+        values, known, weights = targets.arrays
+        losses = document_losses(scores, values, known, exclusive=self.exclusive)
+        return float(weights @ losses) / max(len(weights), 1), weights[:, np.newaxis] * known * (scores - values)
 
     def _batch_loss(self, examples: list[Example]) -> float:
         return self.get_loss(examples, self.predict(example.predicted for example in examples))[0]
@@ -1043,9 +1038,3 @@ class TextCatGraftMultilabel(TextCatGraft):
     def decisions(self, probabilities: np.ndarray, snapshot: Snapshot | None = None) -> np.ndarray:
         of_labels = self.thresholds if snapshot is None else self.thresholds_of(snapshot)
         return np.asarray(probabilities >= list(of_labels.values()))
-
-    def _probabilities(self, scores: np.ndarray) -> np.ndarray:
-        return logistic(scores)
-
-    def _log_losses(self, targets: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
-        return -targets * clipped_log(probabilities) - (1.0 - targets) * clipped_log(1.0 - probabilities)
