@@ -304,7 +304,7 @@ def scored_points(
     while True:
         fit.step()
         scores_of = scorer(fit.solution())
-        scores = np.array([scores_of(fit.tried(strength)) for strength in refit_grid(fit.learner)])
+        scores = np.array([scores_of(fit.refitted(strength, trial=True)) for strength in refit_grid(fit.learner)])
         losses = [judge.best_loss(of_refit, tempered=False)[1] for of_refit in scores]
         point = FoldPoint(scores, fit.report.n_active)
         yield judged_point(point, fit.learner, judge, tempered=False) if alone else point, min(losses)

@@ -453,10 +453,10 @@ def test_trials_of_a_point_are_its_refits_up_to_their_accuracy():
     learner = GraftingPath(**{**PLAIN, "refit": "auto"}, l1_min_ratio=0.1, steps=3, max_features=40)
     tried, alone = run(learner, data), run(learner, data)
     for strength in (0.1, 10.0, 1.0, 30.0):
-        found, expected = tried.tried(strength), alone.refitted(strength)
+        found, expected = tried.refitted(strength, trial=True), alone.refitted(strength)
         assert texts_of(found.terms) == texts_of(expected.terms)
         np.testing.assert_allclose(found.weights, expected.weights, rtol=0.0, atol=ACCURACY * 60 / strength)
-    assert tried.tried(1.0) is tried.refitted(1.0)
+    assert tried.refitted(1.0, trial=True) is tried.refitted(1.0)
 
 
 def test_refit_keeps_the_features_and_lowers_the_loss():

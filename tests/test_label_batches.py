@@ -212,8 +212,8 @@ def test_a_refit_is_computed_once(in_batches, monkeypatch):
     for _ in range(2):
         fit.step()
         first = fit.solution()
-        assert fit.tried(fit.refit) is first
-        fit.tried(8.0)
+        assert fit.refitted(fit.refit, trial=True) is first
+        fit.refitted(8.0, trial=True)
     assert calls == [(1, fit.refit), (1, 8.0), (2, fit.refit), (2, 8.0)]
 
 

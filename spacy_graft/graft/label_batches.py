@@ -292,7 +292,7 @@ class BatchedPath(PointFit):
         self.report.refit = self.refit
         self._join(reached)
 
-    def refitted(self, strength: float | None) -> Solution:
+    def refitted(self, strength: float | None, trial: bool = False) -> Solution:
         if self._last_refit is None or self._last_refit[0] != strength:
             self._last_refit = strength, self._refitted(strength)
         return self._last_refit[1]

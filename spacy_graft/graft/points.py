@@ -49,12 +49,11 @@ class PointFit(ABC):
         return self.refitted(self.refit)
 
     @abstractmethod
-    def refitted(self, strength: float | None) -> Solution:
-        """The present point under a refit of this strength; with its own weights if it is None."""
+    def refitted(self, strength: float | None, trial: bool = False) -> Solution:
+        """The present point under a refit of this strength; with its own weights if it is None.
 
-    def tried(self, strength: float | None) -> Solution:
-        """The same to choose a strength: up to the accuracy of refits it may depend on those that were tried before."""
-        return self.refitted(strength)
+        A trial is to choose a strength: up to the accuracy of refits it may depend on those that were tried before.
+        """
 
 
 class StateFit(PointFit):
@@ -70,13 +69,7 @@ class StateFit(PointFit):
     def state(self) -> ModelState:
         """The model of the present point, before a refit."""
 
-    def refitted(self, strength: float | None) -> Solution:
-        return self._refitted(strength, trial=False)
-
-    def tried(self, strength: float | None) -> Solution:
-        return self._refitted(strength, trial=True)
-
-    def _refitted(self, strength: float | None, trial: bool) -> Solution:
+    def refitted(self, strength: float | None, trial: bool = False) -> Solution:
         if strength is None:
             return self.state.solution()
         if self._refits is None:

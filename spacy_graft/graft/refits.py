@@ -76,7 +76,7 @@ class Refits:
         #: By strength, of the least and the largest one.
         self._ends: dict[float, Minimum] = {}
 
-    def at(self, strength: float, trial: bool = False) -> Solution:
+    def at(self, strength: float, trial: bool) -> Solution:
         """The refit with this strength, β in place of both the L1 strength and the ridge; or one that is known."""
         if strength not in self._known:
             self._known[strength] = self.solution_of(self.minimum(strength, trial))

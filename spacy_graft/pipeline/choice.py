@@ -458,7 +458,7 @@ def trials_of(fit: PointFit, named: Snapshot, held_out: HeldOut) -> Callable[[fl
 
     @cache
     def trial_of(strength: float | None) -> Trial:
-        solution = fit.tried(strength)
+        solution = fit.refitted(strength, trial=True)
         snapshot = replace(
             named, weights=solution.weights, intercepts=solution.intercepts, word_scores=solution.word_scores
         )
