@@ -342,7 +342,7 @@ class BatchedPath(PointFit):
     def _optimum(self, l1: float, kept: Kept, first: int, data: TrainingData) -> Kept:
         """A batch at another L1 strength, from where it was."""
         rounds = Rounds(data, self.learner, l1_max=kept.report.l1_max)
-        rounds.restore(kept.checkpoint)
+        rounds.state.restore(kept.checkpoint)
         rounds.optimise(l1)
         rounds.report.rounds += kept.report.rounds
         return self._noted(first, rounds)

@@ -37,7 +37,7 @@ class PathFit(StateFit):
         super().__init__(learner, self.rounds.report.copy())
         self.report.finished = not self.rounds.trainable
         self._at_l1_max = self.report.copy()
-        self._kept = self._empty = self.rounds.state.checkpoint()
+        self._kept = self._empty = self.state.checkpoint()
 
     @property
     def state(self) -> ModelState:
@@ -63,10 +63,10 @@ class PathFit(StateFit):
             l1, full = self._l1_of(number), False
             self.rounds.pass_by(l1)
             # The optimum there may have more features than what one round has found.
-            if self.rounds.state.active.n_rows <= NEAR * self._limit:
+            if self.state.active.n_rows <= NEAR * self._limit:
                 self._keep()
             else:
-                self.rounds.restore(self._kept)
+                self.state.restore(self._kept)
                 full = self._next_point(l1, l1)
             self._arrived(number, full)
 
@@ -98,8 +98,8 @@ class PathFit(StateFit):
         live = self.rounds.report
         self.report = Report(**{**saved["report"], "network": live.network, "seconds": live.seconds})
         self._kept = Checkpoint(**saved["model"])
-        live_report = replace(self.report, refit=None, points=0, finished=False)
-        self.rounds.resume(self._kept, live_report)
+        self.state.restore(self._kept)
+        self.rounds.report = replace(self.report, refit=None, points=0, finished=False)
         self._refits = None
 
     @property
@@ -134,7 +134,7 @@ class PathFit(StateFit):
         l1, is_kept = first, False
         for n_tries in count(1):
             self.rounds.optimise(l1, largest=ROOM * limit)
-            if self.rounds.state.active.n_rows > limit:
+            if self.state.active.n_rows > limit:
                 below = mark_of(self.rounds.report)
             else:
                 self._keep()
@@ -142,7 +142,7 @@ class PathFit(StateFit):
                 if l1 == lowest or self.report.n_active >= NEAR * limit:
                     break
                 before, above = above, mark_of(self.report)
-            self.rounds.restore(self._kept)
+            self.state.restore(self._kept)
             if n_tries < TRIES:
                 l1 = strength_for((1.0 + NEAR) / 2.0 * limit, before, above, below, lowest)
             elif (
@@ -159,11 +159,11 @@ class PathFit(StateFit):
         """Go to the optimum at the point before, which may have been passed by; above it if that has too many."""
         l1 = self.report.l1
         self.rounds.optimise(l1, largest=ROOM * self._limit)
-        if self.rounds.state.active.n_rows <= self._limit:
+        if self.state.active.n_rows <= self._limit:
             self._keep()
             return
         self.report, self._kept = self._at_l1_max.copy(), self._empty
-        self.rounds.restore(self._kept)
+        self.state.restore(self._kept)
         self._next_point(l1, l1)
 
     def _arrived(self, number: int, full: bool) -> None:
@@ -183,7 +183,7 @@ class PathFit(StateFit):
         # That of the rounds, so that a refit which is asked for later counts as well.
         self.report.seconds = self.rounds.report.seconds
         self.report.refit = self.refit
-        self._kept = self.rounds.state.checkpoint()
+        self._kept = self.state.checkpoint()
 
 
 def warn_of_empty(learner: GraftingPath) -> None:

@@ -15,7 +15,7 @@ from ..search.request import SearchRequest
 from .certificate import Certificate
 from .data import TrainingData
 from .indexing import feature_space
-from .model_state import Checkpoint, ModelState
+from .model_state import ModelState
 from .objective import Objective
 from .report import Report
 from .settings import LARGEST_N_BEST, PenaltySettings
@@ -52,6 +52,7 @@ class Rounds:
     Attributes
     ----------
     state : ModelState
+        An earlier one may be restored before rounds at another L1 strength (:meth:`ModelState.restore`).
     report : Report
     """
 
@@ -144,22 +145,6 @@ class Rounds:
             self.state.start_from(weights)
             self.state.optimise(l1, ROUND_ACCURACY * l1)
         self.optimise(l1)
-
-    def restore(self, checkpoint: Checkpoint) -> None:
-        """Come back to an earlier model, to go on with another L1 strength (:meth:`optimise`)."""
-        self.state.restore(checkpoint)
-
-    def resume(self, checkpoint: Checkpoint, report: Report) -> None:
-        """Go on as other rounds over the same corpus would, from a point that they reached (:meth:`optimise`).
-
-        Parameters
-        ----------
-        checkpoint : Checkpoint
-        report : Report
-            At the point.
-        """
-        self.restore(checkpoint)
-        self.report = report
 
     def _n_added(self, n_best: int | None) -> int:
         """Pairs that the next round adds."""
