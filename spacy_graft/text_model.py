@@ -35,7 +35,7 @@ from .matrices import refuse_set
 from .messages import listed
 from .model.loading import WORD_SCORES
 from .model.matching import Blocks, CompiledFeatures
-from .model.snapshot import Snapshot, snapshot_of_solution, texts_of
+from .model.snapshot import Snapshot, as_reading_block, snapshot_of_solution, texts_of
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -67,7 +67,52 @@ class ReadTexts:
         return numbers_of_texts(self.streams.values(), len(self))
 
 
-class TextSpace:
+class SnapshotModel:
+    """A solution over documents, prepared for scoring others.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    """
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self.snapshot = snapshot
+
+    @property
+    def weights(self) -> np.ndarray | csr_array:
+        """Of the features: float64 (n_features, n_labels), sparse where labels are very many."""
+        return self.snapshot.weights
+
+    @property
+    def intercepts(self) -> np.ndarray:
+        """Of the labels: float64 (n_labels)."""
+        return self.snapshot.intercepts
+
+    def features(self) -> Iterator[ItemFeature]:
+        """Yield the features in the order of the weights."""
+        table, blocks = self.snapshot.features, self.snapshot.blocks
+        for k, df in enumerate(table.df.tolist()):
+            names = (as_reading_block(blocks[term.block]).text(term.symbols) for term in table.terms(k))
+            yield ItemFeature(tuple(names), df)
+
+
+class SnapshotSpace:
+    """A space whose models are each a :class:`SnapshotModel`: nothing of the training documents is kept beside it."""
+
+    def input_attributes(self) -> dict[str, Any]:
+        """Return what tells that the training documents were a matrix: nothing."""
+        return {}
+
+    def saved_state(self) -> dict[str, Any]:
+        """Return what is saved of the training documents: nothing."""
+        return {}
+
+    def snapshot(self, model: SnapshotModel) -> Snapshot:
+        """Return what is saved of a model."""
+        return model.snapshot
+
+
+class TextSpace(SnapshotSpace):
     """N-grams of documents, as one or several readers see them.
 
     Parameters
@@ -147,18 +192,6 @@ class TextSpace:
 
         return scores
 
-    def snapshot(self, model: TextModel) -> Snapshot:
-        """Return what is saved of a model."""
-        return model.snapshot
-
-    def input_attributes(self) -> dict[str, Any]:
-        """Return what tells that the training documents were a matrix: nothing."""
-        return {}
-
-    def saved_state(self) -> dict[str, Any]:
-        """Return what is saved of the training documents: nothing."""
-        return {}
-
     def restored(self, saved: SavedEstimator, n_labels: int) -> tuple[TextModel, Report]:
         """Return a model that has been saved, and the report of its training."""
         checked_values(saved.space)
@@ -204,7 +237,7 @@ class TextNaming:
         return text_around(displayed_text(given), first_place(own, spans, symbols))
 
 
-class TextModel:
+class TextModel(SnapshotModel):
     """A solution over texts, prepared for scoring others.
 
     Parameters
@@ -214,7 +247,7 @@ class TextModel:
     """
 
     def __init__(self, snapshot: Snapshot) -> None:
-        self.snapshot = snapshot
+        super().__init__(snapshot)
         #: Before anything is read: a word that no feature has is the same as all others.
         self._words = Words(sorted({name for ngram in snapshot.features.ngrams for name in ngram}))
 
@@ -222,22 +255,6 @@ class TextModel:
     def readers(self) -> dict[str, SequenceReader]:
         """The readers by name."""
         return cast("Any", self.snapshot.blocks)
-
-    @property
-    def weights(self) -> np.ndarray | csr_array:
-        """Of the features: float64 (n_features, n_labels), sparse where labels are very many."""
-        return self.snapshot.weights
-
-    @property
-    def intercepts(self) -> np.ndarray:
-        """Of the labels: float64 (n_labels)."""
-        return self.snapshot.intercepts
-
-    def features(self) -> Iterator[ItemFeature]:
-        """Yield the features in the order of the weights."""
-        table = self.snapshot.features
-        for block, ngram, df in zip(table.blocks, table.ngrams, table.df.tolist(), strict=True):
-            yield ItemFeature((self.readers[block].text(ngram),), df)
 
     def scores(self, documents: Iterable[Any]) -> np.ndarray:
         """Return the scores of documents: float64 (n_documents, n_labels)."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import spacy
@@ -17,18 +17,14 @@ from ..graft.constraints import FeatureNames
 from ..graft.data import TrainingData
 from ..graft.report import Report
 from ..graft.solution import Solution
-from ..item_model import ItemFeature
 from ..model.matching import Blocks
-from ..model.snapshot import Snapshot, as_reading_block, snapshot_of_solution, texts_of
-from ..text_model import documents_of
+from ..model.snapshot import as_reading_block, snapshot_of_solution, texts_of
+from ..text_model import SnapshotModel, SnapshotSpace, documents_of
 from .corpus import fields_of_blocks
 from .factories import check_blocks_and_learner
 
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
 
-
-class DocSpace:
+class DocSpace(SnapshotSpace):
     """The features of blocks, in Docs of one vocab or in texts, which are tokenized at punctuation and white space.
 
     Parameters
@@ -94,18 +90,6 @@ class DocSpace:
         """Return the model of a solution on training Docs."""
         return DocModel(snapshot_of_solution(solution, Blocks(self.blocks), docs[0].vocab.strings))
 
-    def input_attributes(self) -> dict[str, Any]:
-        """Return what tells that the training documents were a matrix: nothing."""
-        return {}
-
-    def saved_state(self) -> dict[str, Any]:
-        """Return what is saved of the training texts: nothing."""
-        return {}
-
-    def snapshot(self, model: DocModel) -> Snapshot:
-        """Return what is saved of a model."""
-        return model.snapshot
-
     def restored(self, saved: SavedEstimator, n_labels: int) -> tuple[DocModel, Report]:
         """Return a model that has been saved, and the report of its training."""
         checked_values(saved.space)
@@ -113,33 +97,8 @@ class DocSpace:
         return DocModel(snapshot), report
 
 
-class DocModel:
-    """A solution over Docs, prepared for scoring others.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-    """
-
-    def __init__(self, snapshot: Snapshot) -> None:
-        self.snapshot = snapshot
-
-    @property
-    def weights(self) -> np.ndarray | csr_array:
-        """Of the features: float64 (n_features, n_labels)."""
-        return self.snapshot.weights
-
-    @property
-    def intercepts(self) -> np.ndarray:
-        """Of the labels: float64 (n_labels)."""
-        return self.snapshot.intercepts
-
-    def features(self) -> Iterator[ItemFeature]:
-        """Yield the features in the order of the weights."""
-        table, blocks = self.snapshot.features, self.snapshot.blocks
-        for k, df in enumerate(table.df.tolist()):
-            names = (as_reading_block(blocks[term.block]).text(term.symbols) for term in table.terms(k))
-            yield ItemFeature(tuple(names), df)
+class DocModel(SnapshotModel):
+    """A solution over Docs, prepared for scoring others."""
 
     def score_parts(self, docs: Sequence[Doc]) -> Iterator[np.ndarray]:
         """Yield the scores of all documents."""
