@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..extract.hashing import signed
 from ..solve.dense import DenseColumns
 from ..threads import one_thread_of
 from ..vectors.word_scores import Fold, Lexicon, WordScores, found_rows
@@ -98,9 +97,7 @@ class DocumentVectors:
         """
         from scipy import sparse  # which trained models do without
 
-        from ..extract.kernels import slots_of
-
-        found = found_rows(symbols, slots_of(signed(given_symbols)), given_symbols)
+        found = found_rows(symbols, given_symbols)
         has_vector = found >= 0
         if not has_vector.any():
             raise NothingToLearnError(

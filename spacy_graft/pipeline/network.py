@@ -21,6 +21,7 @@ from ..graphs.vocabulary import Vertex
 from ..index.ngrams import NgramIndex
 from ..messages import listed
 from ..options import is_count
+from ..vectors.word_scores import found_rows
 from .corpus import DocPair
 
 #: Vertices, symbols (an array for each) and presence of the features of a block.
@@ -143,7 +144,7 @@ class NetworkSource:
 
     def _items(self, block: ItemBlock, symbols: np.ndarray, bags: Sequence[Bags]) -> VertexFeatures:
         symbols = symbols.reshape(-1)
-        parts = [presence_of(part, positions_in(part.symbols.reshape(-1), symbols), len(symbols)) for part in bags]
+        parts = [presence_of(part, found_rows(part.symbols.reshape(-1), symbols), len(symbols)) for part in bags]
         items = symbols.reshape(-1, 1)
         vertices = tuple(vertex_of(block.names(item, self.strings)) for item in items)
         return vertices, list(items), sparse.vstack(parts, format="csc")
@@ -167,15 +168,6 @@ def ngrams_of(index: NgramIndex) -> Iterator[tuple[int, np.ndarray]]:
 def vertex_of(names: tuple[str, ...]) -> Vertex:
     """The vertex of an item. A value such as ``film NOUN`` of an extension attribute becomes two symbols."""
     return tuple(part for name in names for part in name.split()) or names
-
-
-def positions_in(symbols: np.ndarray, among: np.ndarray) -> np.ndarray:
-    """The index of each symbol in ``among``, −1 if it is not there: int64."""
-    if not len(among):
-        return np.full(len(symbols), -1)
-    order = np.argsort(among)
-    positions = order[np.minimum(np.searchsorted(among[order], symbols), len(among) - 1)]
-    return np.where(among[positions] == symbols, positions, -1)
 
 
 def presence_of(bags: Bags, positions: np.ndarray, n_features: int) -> sparse.csr_array:

@@ -48,7 +48,7 @@ class Lexicon:
 
     def rows(self, symbols: np.ndarray) -> np.ndarray:
         """The row of each symbol (uint64), −1 for those without a vector: int32."""
-        return found_rows(symbols, self._slots, self.symbols)
+        return found_rows(symbols, self.symbols, self._slots)
 
     def some(self, rows: np.ndarray) -> Lexicon:
         """Some of the words (int)."""
@@ -56,11 +56,12 @@ class Lexicon:
         return Lexicon(words, self.symbols[rows], self.shares[rows], self.known[rows])
 
 
-def found_rows(symbols: np.ndarray, slots: np.ndarray, keys: np.ndarray) -> np.ndarray:
-    """The row of each symbol among the keys (uint64, both), −1 if it is not there: int32."""
-    from ..extract.kernels import rows_of_keys
+def found_rows(symbols: np.ndarray, keys: np.ndarray, slots: np.ndarray | None = None) -> np.ndarray:
+    """The row of each symbol among the keys (uint64, both), −1 without one: int32; ``slots`` are those of the keys."""
+    from ..extract.kernels import rows_of_keys, slots_of
 
-    return np.asarray(rows_of_keys(signed(symbols), slots, signed(keys)))
+    keys = signed(keys)
+    return np.asarray(rows_of_keys(signed(symbols), slots_of(keys) if slots is None else slots, keys))
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,10 +156,8 @@ class WordScores:
 
     def with_vectors(self, given: WordVectors, symbols: np.ndarray) -> WordScores:
         """Scores that were read without vectors, with these; ``symbols`` (uint64) are those of their words."""
-        from ..extract.kernels import slots_of
-
         assert isinstance(self.scores, Fold)
-        rows = found_rows(self.lexicon.symbols, slots_of(signed(symbols)), symbols)
+        rows = found_rows(self.lexicon.symbols, symbols)
         shares, known = np.ones(len(given), np.float32), np.zeros(len(given), np.int32)
         shares[rows], known[rows] = self.lexicon.shares, self.lexicon.known
         scores = replace(self.scores, vectors=given.vectors, places=given.places)
