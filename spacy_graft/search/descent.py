@@ -17,7 +17,7 @@ from ..index.kernels import LANES
 from ..index.ngrams import NgramIndex
 from . import kernels
 from .request import SearchRequest
-from .search import Search
+from .search import Search, movements
 from .violations import Candidates, Violations, best_of
 
 #: Events that the full pass reads in the time in which a descent reads one (a descent reads twice, and out of order);
@@ -60,9 +60,7 @@ class Descent:
         """The bounds, and how far residuals have moved from those that they were made with."""
         movement = np.full(3, np.inf)
         if self.residuals is not None:
-            moved = np.abs(residuals - self.residuals)
-            norms = (moved.sum(axis=0), np.sqrt((moved**2).sum(axis=0)), moved.max(axis=0, initial=0.0))
-            movement = np.array([norm.max(initial=0.0) for norm in norms])
+            movement = movements(residuals, self.residuals).max(axis=1, initial=0.0)
         return kernels.Remembered(self.peaks, self.peaks_below, self.largest_inverse, movement)
 
     def cost(self, residuals: np.ndarray, query: kernels.NodeQuery) -> int:

@@ -22,7 +22,7 @@ from ..threads import in_threads
 from . import kernels
 from .full_pass import candidates_of
 from .request import SearchRequest
-from .search import Search
+from .search import Search, movements
 from .violations import Violations, best_of
 
 #: Classes of nodes: by the number of bits of their number of documents.
@@ -115,11 +115,10 @@ class RangedSearch(Search):
         if self._residuals is None or self._residuals.shape != residuals.shape:
             self._peaks = np.full((n_groups, n_ranges, N_CLASSES), np.inf)
             self._inverses = np.zeros((n_groups, n_ranges, N_CLASSES))
-            #: ‖Δ‖₁, ‖Δ‖₂ and ‖Δ‖∞.
+            #: As :func:`~spacy_graft.search.search.movements`.
             self._moved = np.zeros((n_groups, n_ranges, 3))
         else:
-            moved = np.abs(residuals - self._residuals)
-            norms = np.stack([moved.sum(axis=0), np.sqrt((moved**2).sum(axis=0)), moved.max(axis=0, initial=0.0)])
+            norms = movements(residuals, self._residuals)
             for group in range(n_groups):
                 self._moved[group] += norms[:, group * LANES : (group + 1) * LANES].max(axis=1, initial=0.0)
         self._residuals = residuals.copy()

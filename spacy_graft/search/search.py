@@ -76,3 +76,9 @@ class Search:
         largest = float(np.abs(residuals).max(initial=0.0)) * self.largest_inverse
         # Less by what sums may be rounded by.
         return int(min((1.0 - 1e-9) * min_gradient / largest, self.index.n_documents)) + 1 if largest > 0.0 else 1
+
+
+def movements(residuals: np.ndarray, before: np.ndarray) -> np.ndarray:
+    """‖Δ‖₁, ‖Δ‖₂ and ‖Δ‖∞ of each label, of residuals (documents, labels) that have moved: float64 (3, labels)."""
+    moved = np.abs(residuals - before)
+    return np.stack([moved.sum(axis=0), np.sqrt((moved**2).sum(axis=0)), moved.max(axis=0, initial=0.0)])
