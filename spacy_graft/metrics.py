@@ -347,8 +347,8 @@ def best_threshold(probabilities: np.ndarray, positive: np.ndarray) -> float | N
 
 
 def at_or_above(counts: np.ndarray) -> np.ndarray:
-    """For each element of a 1-D array, the sum of it and all after it."""
-    return counts[::-1].cumsum()[::-1]
+    """For each element of an array, the sum of it and all after it in its row."""
+    return np.cumsum(counts[..., ::-1], axis=-1)[..., ::-1]
 
 
 def clopper_pearson(n_hits: int, n: int, level: float = 0.95) -> tuple[float, float]:

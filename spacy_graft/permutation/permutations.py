@@ -14,6 +14,7 @@ import numpy as np
 from ..index.items import ItemIndex
 from ..index.kernels import LANES
 from ..index.ngrams import NgramIndex
+from ..metrics import at_or_above
 from .contrasts import Contrast, Orders
 from .kernels import HISTOGRAM_BINS, LEAST, TIE, WIDTH, tally
 
@@ -135,19 +136,14 @@ def rates_of(z: Sequence[np.ndarray], histogram: np.ndarray) -> np.ndarray:
     float64 (1 + bins)
         The first is that of statistics under the least bin.
     """
-    null = from_above(histogram.astype(np.float64))
+    null = at_or_above(histogram.astype(np.float64))
     counts = np.zeros(HISTOGRAM_BINS + 1)
     for of_index in z:
         counts += np.bincount(bins_of(of_index), minlength=HISTOGRAM_BINS + 1)
-    true = np.maximum(from_above(counts[1:]) - np.quantile(null, 1.0 - UPPER_TAIL, axis=0), 0.0)
+    true = np.maximum(at_or_above(counts[1:]) - np.quantile(null, 1.0 - UPPER_TAIL, axis=0), 0.0)
     false = np.divide(null, null + true, out=np.zeros_like(null), where=null > 0.0)
     rates = (false.sum(axis=0) + 1.0) / (len(null) + 1)
     return np.concatenate([[1.0], np.minimum.accumulate(rates)])
-
-
-def from_above(counts: np.ndarray) -> np.ndarray:
-    """Sums of each row from its end."""
-    return np.cumsum(counts[..., ::-1], axis=-1)[..., ::-1]
 
 
 def bins_of(z: np.ndarray) -> np.ndarray:
