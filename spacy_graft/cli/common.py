@@ -240,6 +240,12 @@ def check_overrides(context: typer.Context, first: str) -> None:
         raise typer.BadParameter(f"Unexpected argument: {arguments[0]}")
 
 
+def check_output(output: Path) -> None:
+    """Raise a CommandError if there cannot be such a folder."""
+    if output.exists() and not output.is_dir():
+        raise CommandError(f"{output} is a file. Give a folder.")
+
+
 def check_overwriting(output: str, force: bool) -> None:
     """Raise a CommandError if the output exists and must not be replaced."""
     path = Path(output)

@@ -19,6 +19,7 @@ from .common import (
     FormatOption,
     add_row,
     any_pipeline,
+    check_output,
     config_pipeline,
     make_table,
     print_json,
@@ -169,12 +170,6 @@ def require_others_trained(nlp: Language, graft: TextCatGraft) -> None:
             f"distil trains {graft.name!r} alone, and the student would have components that are not trained: "
             f"{listed(untrained)}. Take them out of [nlp] pipeline in the config, or give them a trained source."
         )
-
-
-def check_output(output: Path) -> None:
-    """Raise a CommandError if there cannot be such a folder."""
-    if output.exists() and not output.is_dir():
-        raise CommandError(f"{output} is a file. Give a folder.")
 
 
 def default_student(lang: str, exclusive: bool) -> Language:

@@ -20,6 +20,7 @@ from ..messages import did_you_mean, listed, listed_in_part, printable
 from .common import (
     CommandError,
     blank_pipeline,
+    check_output,
     check_overrides,
     is_pipeline,
     print_message,
@@ -29,7 +30,6 @@ from .common import (
 )
 from .component_options import check_options
 from .corpora import LabelValues, are_several, is_single, label_values, positive_of
-from .distil import check_output
 from .init_config import reader_settings
 from .inputs import CORPUS_HELP
 from .progress import status_line, with_count

@@ -18,7 +18,7 @@ from ..extract.blocks import ReadingBlock, is_reading_block
 from ..graft.report import Report
 from ..messages import count, listed
 from ..options import check_flags
-from .components import is_over
+from .components import graft_components, is_over
 from .loop import training_settings
 from .textcat import TextCatGraft
 
@@ -82,9 +82,8 @@ class LogTable:
         self.printer = Printer(no_print=True)
         #: Components whose choice has been written.
         self.concluded: set[str] = set()
-        trained = {name: pipe for name, pipe in nlp.pipeline if getattr(pipe, "is_trainable", False)}
-        self.losses = list(trained)
-        self.grafts = {name: pipe for name, pipe in trained.items() if isinstance(pipe, TextCatGraft)}
+        self.losses = [name for name, pipe in nlp.pipeline if getattr(pipe, "is_trainable", False)]
+        self.grafts = graft_components(nlp)
         settings = training_settings(nlp)
         self.scores = [name for name, weight in settings["score_weights"].items() if weight is not None]
         header, self.widths, self.aligns = setup_table(

@@ -34,7 +34,6 @@ from .progress import progress_bar
 from .targets import TargetReader
 
 if TYPE_CHECKING:
-    import numpy as np
     from rich.progress import Progress
 
     from ..graft.data import TrainingData
@@ -48,7 +47,7 @@ if TYPE_CHECKING:
     from .vectors import VectorsSource
 
 #: Names of n-grams or items of a block.
-Texts = Callable[[str, Sequence["np.ndarray"]], list[str]]
+Texts = Callable[[str, Sequence[np.ndarray]], list[str]]
 Made = TypeVar("Made")
 
 
