@@ -25,7 +25,7 @@ from ..held_out import (
     refit_grid,
 )
 from .block_choice import leave_out
-from .choice import HeldOut, choices_of, trials_of
+from .choice import HeldOut, trials_of
 from .corpus import ExtractedCorpus
 from .targets import Targets
 
@@ -99,7 +99,7 @@ def cross_validated(training: Training, splits: list[Split], progress: Progress,
     name : str
         What the bar of each fold begins with.
     """
-    n_folds, tempered = len(splits), training.network is not None
+    n_folds, tempered = len(splits), training.resources.network is not None
     with warnings_of_all_documents():
         paths = []
         for fold, split in enumerate(splits, start=1):
@@ -177,8 +177,7 @@ def with_best_strengths(
     held_out : Judge
         The documents of all splits.
     """
-    of_vectors = training.vectors is not None
-    for option, strength in choices_of(training.learner, training.network is not None, of_vectors):
+    for option, strength in training.choices(training.learner):
         like = chosen.with_strengths({option: strength})
         report, losses, is_allowed = judged_again(training, like, splits, held_out)
         if is_allowed and is_better_strength(option, strength, losses, chosen, least, held_out):
@@ -219,7 +218,7 @@ def judged_again(
         scores.append(np.array([trial_of(strength).scores for strength in grid]))
         sizes.append(fit.report.n_active)
         of_fold.fit = None
-    tempered = training.network is not None and like.network_alpha != 0.0
+    tempered = training.resources.network is not None and like.network_alpha != 0.0
     report, losses = judged(np.concatenate(scores, axis=1), grid, held_out, tempered)
     report = replace(report, points=like.points, left_out=list(like.left_out)).with_strengths(like.strengths)
     return report, losses, is_small(float(np.mean(sizes)), training.learner.parsimony)

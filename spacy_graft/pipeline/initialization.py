@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from spacy.language import Language
 from spacy.training import validate_examples
@@ -19,24 +19,6 @@ from .vectors import VectorsSource, vectors_block, vectors_of_vocab
 if TYPE_CHECKING:
     from .network import NetworkSource
     from .textcat import TextCatGraft
-
-
-class Resources(NamedTuple):
-    """What a training needs besides documents.
-
-    Attributes
-    ----------
-    network : NetworkSource, optional
-    checkpoint_folder : Path, optional
-    vectors : VectorsSource, optional
-    place : InMemory, OnDisk or Dask, optional
-        Where the symbols and the indexes of the corpus are.
-    """
-
-    network: NetworkSource | None = None
-    checkpoint_folder: Path | None = None
-    vectors: VectorsSource | None = None
-    place: IndexPlace | None = None
 
 
 def checked_examples(component: TextCatGraft, examples: Examples) -> Examples:

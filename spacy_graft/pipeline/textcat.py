@@ -44,7 +44,6 @@ from .annotation import Examples, annotated, whole_corpus
 from .choice import named_points
 from .corpus import DocPair, ExtractedCorpus
 from .initialization import (
-    Resources,
     checked_examples,
     checkpoint_path,
     index_place,
@@ -56,7 +55,7 @@ from .judging import can_judge, choose, held_out_of, warn_of_trained
 from .loop import is_loop_of_spacy, suit_loop
 from .saving import HISTORY, REPORT
 from .targets import TargetReader, Targets, has_labels_of, read_labels
-from .training import ResumedTraining, Training
+from .training import Resources, ResumedTraining, Training
 
 if TYPE_CHECKING:
     from .edits import Edit
@@ -399,20 +398,15 @@ class TextCatGraft(TrainablePipe):
         self._set_snapshot(Snapshot.without_features(self.model.attrs["blocks"], len(all_labels)))
         # Examples without annotation are not a corpus: spacy assemble initializes with a dummy document.
         source = get_examples if nlp is None else partial(annotated, get_examples, nlp, self)
-        self.training = self._new_training(source if corpus.names else None, resources)
+        self.training = self._new_training(resources, source if corpus.names else None)
 
     def target_reader(self, skips_unknown: bool = False) -> TargetReader:
         """What reads the targets of documents, for the present labels; labels it does not know can be skipped."""
         return TargetReader(self.name, self.labels, self.exclusive, skips_unknown)
 
-    def _new_training(
-        self, source: Callable[[], Iterable[DocPair]] | None = None, resources: Resources | None = None
-    ) -> Training:
-        network, checkpoint_folder, vectors, place = resources or Resources()
-        corpus = ExtractedCorpus(self.blocks, self.target_reader(), place)
-        return Training(
-            corpus, self.steered_learner, self._named, self._texts, source, network, checkpoint_folder, vectors
-        )
+    def _new_training(self, resources: Resources, source: Callable[[], Iterable[DocPair]] | None = None) -> Training:
+        corpus = ExtractedCorpus(self.blocks, self.target_reader(), resources.place)
+        return Training(corpus, self.steered_learner, self._named, self._texts, resources, source)
 
     def update(
         self,
@@ -467,7 +461,7 @@ class TextCatGraft(TrainablePipe):
     def _resumed_training(self, refusal: str) -> Training:
         """Training that extends the model; or an error that begins with ``refusal``."""
         if self.report is None:
-            return self._new_training()
+            return self._new_training(Resources())
         if self.kept_corpus is None:
             raise ValueError(
                 f"[{self.name}] {refusal}: the documents that this component was trained on are not kept with it, and "

@@ -21,7 +21,7 @@ from ..graft.solution import Solution
 from ..graft.start import Fit, final_solution, start
 from ..heap import frozen_heap, trim_heap
 from ..held_out import ENOUGH_HELD_OUT, MANY_DOCUMENTS, rows_of_splits
-from ..index.places import OnDisk
+from ..index.places import IndexPlace, OnDisk
 from ..metrics import divided_thresholds, lifted_thresholds
 from ..model.snapshot import Snapshot
 from .annotation import Examples
@@ -49,6 +49,26 @@ if TYPE_CHECKING:
 #: Names of n-grams or items of a block.
 Texts = Callable[[str, Sequence[np.ndarray]], list[str]]
 Made = TypeVar("Made")
+
+
+class Resources(NamedTuple):
+    """What a training needs besides documents.
+
+    Attributes
+    ----------
+    network : NetworkSource, optional
+    checkpoint_folder : Path, optional
+        Where the steps of :class:`~spacy_graft.graft.settings.GraftingPath` are saved, and found again by another
+        training of the same corpus.
+    vectors : VectorsSource, optional
+    place : InMemory, OnDisk or Dask, optional
+        Where the symbols and the indexes of the corpus are.
+    """
+
+    network: NetworkSource | None = None
+    checkpoint_folder: Path | None = None
+    vectors: VectorsSource | None = None
+    place: IndexPlace | None = None
 
 
 class Model(NamedTuple):
@@ -99,13 +119,9 @@ class Training:
         Returns the snapshot of a solution of the component.
     texts : callable
         Returns the names of features, as of :class:`~spacy_graft.graft.constraints.FeatureNames`.
+    resources : Resources
     source : callable, optional
         The corpus callback of ``initialize``.
-    network : NetworkSource, optional
-    checkpoint_folder : Path, optional
-        Where the steps of :class:`~spacy_graft.graft.settings.GraftingPath` are saved, and found again by another
-        training of the same corpus.
-    vectors : VectorsSource, optional
 
     Attributes
     ----------
@@ -139,18 +155,14 @@ class Training:
         learner: Any,
         named: Callable[[Solution], Snapshot],
         texts: Texts,
+        resources: Resources,
         source: Callable[[], Iterable[DocPair]] | None = None,
-        network: NetworkSource | None = None,
-        checkpoint_folder: Path | None = None,
-        vectors: VectorsSource | None = None,
     ) -> None:
         self.corpus = corpus
         self.learner = learner
         self.named = named
-        self.network = network
-        self.checkpoint_folder = checkpoint_folder
+        self.resources = resources
         self.names = FeatureNames(texts)
-        self.vectors = vectors
         self.fit: Fit | None = None
         self._forget_steps()
         self.left_out: tuple[str, ...] = ()
@@ -200,15 +212,7 @@ class Training:
         learner = self.learner
         if isinstance(learner, PenaltySettings):
             learner = replace(learner, stability=False)
-        return Training(
-            corpus,
-            learner,
-            self.named,
-            self.names.texts,
-            network=self.network,
-            checkpoint_folder=self.checkpoint_folder,
-            vectors=self.vectors,
-        )
+        return Training(corpus, learner, self.named, self.names.texts, self.resources)
 
     def begin_like(self, report: Report) -> None:
         """Leave out the blocks of a report, and use the strengths that it names."""
@@ -357,7 +361,7 @@ class Training:
         assert self.choice is not None
         assert self._snapshot is not None
         self.held_out, self._is_evaluated = held_out, True
-        if self.choice.learner.optional_blocks or self._choices(self.choice.learner):
+        if self.choice.learner.optional_blocks or self.choices(self.choice.learner):
             # It holds the examples, so it is kept only where it is needed again.
             self._scorer = scorer
         point = self.choice.judge(cast("PointFit", self.fit), self._snapshot, held_out, scorer)
@@ -366,7 +370,7 @@ class Training:
     def _conclude(self, choice: Choice) -> Model:
         """The chosen model, after which nothing changes."""
         self._is_concluding = True
-        for option, strength in self._choices(choice.learner):
+        for option, strength in self.choices(choice.learner):
             self._try_strength(choice, option, strength)
             self.strengths = self._strengths_of(choice.chosen.report)
         optional = choice.learner.optional_blocks
@@ -429,7 +433,7 @@ class Training:
 
     def _first_strengths(self) -> dict[str, float]:
         """Without word vectors if that is among the choices: a path that has them stops at fewer features."""
-        return first_strengths(self.learner) if self.vectors is not None else {}
+        return first_strengths(self.learner) if self.resources.vectors is not None else {}
 
     def _stable(self) -> Model:
         """The model of a fit that has finished, with the stability of its features; nothing changes after that."""
@@ -456,9 +460,9 @@ class Training:
         """The strengths of a fit, which has no word vectors if its report does not name theirs."""
         return {**self._first_strengths(), **report.strengths}
 
-    def _choices(self, learner: GraftingPath) -> list[tuple[str, float]]:
+    def choices(self, learner: GraftingPath) -> list[tuple[str, float]]:
         """The strengths that are tried, by option: of a network and of word vectors, where there are some."""
-        return choices_of(learner, self.network is not None, self.vectors is not None)
+        return choices_of(learner, self.resources.network is not None, self.resources.vectors is not None)
 
     def _try_strength(self, choice: Choice, option: str, strength: float) -> None:
         """Choose another strength at the chosen point if it is better."""
@@ -574,14 +578,15 @@ class Training:
         if self.strengths:
             given: dict[str, Any] = {option: strength for option, strength in self.strengths.items() if strength > 0.0}
             learner = replace(learner, **given, network_choices=(), vectors_choices=())
-        if self.network is not None and self.strengths.get("network_alpha") != 0.0:
-            data = replace(data, network=self._network_of(self.network, data))
+        network, checkpoint_folder, vectors, _ = self.resources
+        if network is not None and self.strengths.get("network_alpha") != 0.0:
+            data = replace(data, network=self._network_of(network, data))
         if self._has_vectors():
-            assert self.vectors is not None
-            data = replace(data, vectors=self._vectors_of(self.vectors))
-        if self.checkpoint_folder is not None:
+            assert vectors is not None
+            data = replace(data, vectors=self._vectors_of(vectors))
+        if checkpoint_folder is not None:
             component = self.corpus.reader.component
-            self._checkpoints = Checkpoints.of_fit(component, self.checkpoint_folder, learner, data, towards)
+            self._checkpoints = Checkpoints.of_fit(component, checkpoint_folder, learner, data, towards)
         if getattr(learner, "constraints", None) is not None:
             data = replace(data, names=self.names)
         trim_heap()
@@ -604,12 +609,13 @@ class Training:
     def _has_vectors(self) -> bool:
         """Whether a fit that begins has word vectors."""
         is_chosen = self.strengths.get("vectors_ridge") != 0.0
-        return self.vectors is not None and is_chosen and self.vectors.block_name not in self.left_out
+        vectors = self.resources.vectors
+        return vectors is not None and is_chosen and vectors.block_name not in self.left_out
 
     def _training_data(self) -> TrainingData:
         """The present documents. Where there are several fits of the same documents, they share what is indexed."""
         learner = self.learner
-        if not isinstance(learner, GraftingPath) or not (learner.optional_blocks or self._choices(learner)):
+        if not isinstance(learner, GraftingPath) or not (learner.optional_blocks or self.choices(learner)):
             return self.corpus.training_data()
         return self._data.of(self.corpus.documents(), lambda: replace(self.corpus.training_data(), indexes={}))
 
@@ -668,7 +674,7 @@ class ResumedTraining(Training):
         report: Report,
         texts: Texts,
     ) -> None:
-        super().__init__(corpus, learner, named, texts)
+        super().__init__(corpus, learner, named, texts, Resources())
         self._report = report
         self.left_out = tuple(report.left_out)
         self.strengths = report.strengths
