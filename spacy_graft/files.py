@@ -168,7 +168,7 @@ def separator_for_excel(path: Path) -> str | None:
 
 def table_records(
     path: Path,
-    delimiter: str = ",",
+    delimiter: str,
     required: Iterable[str] = (),
     on_bad_row: Callable[[BadLineError], None] = refuse,
 ) -> Iterator[tuple[int, dict[str, str]]]:

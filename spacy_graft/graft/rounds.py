@@ -84,7 +84,7 @@ class Rounds:
         """Whether rounds at this L1 strength have nothing left to do."""
         return self._settled or self._without_progress >= ROUNDS_WITHOUT_PROGRESS
 
-    def start_at(self, l1: float, n_best: int | None = None) -> None:
+    def start_at(self, l1: float, n_best: int | None) -> None:
         """Begin with a new L1 strength: what is known of the dual of another one no longer holds."""
         self._degree = 1
         self._forget_dual()

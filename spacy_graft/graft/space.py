@@ -44,7 +44,7 @@ class FeatureSpace:
     parts : sequence of Part
         No column is a feature of two of them.
     n_documents : int
-    locked : LockedPairs, optional
+    locked : LockedPairs
         Their features stay rows from the beginning on.
     n_threads : int
         How many search.
@@ -57,12 +57,10 @@ class FeatureSpace:
         By block and name, the number of the part and the node of features that were looked for by their names.
     """
 
-    def __init__(
-        self, parts: Sequence[Part], n_documents: int, locked: LockedPairs | None = None, n_threads: int = 1
-    ) -> None:
+    def __init__(self, parts: Sequence[Part], n_documents: int, locked: LockedPairs, n_threads: int) -> None:
         self.parts = parts
         self.n_documents = n_documents
-        self.locked = LockedPairs() if locked is None else locked
+        self.locked = locked
         self.n_threads = n_threads
         self.found: dict[tuple[str, str], tuple[int, int]] = {}
         self.blocks = np.empty(0, np.int64)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import warnings
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import accumulate, chain, product
 from typing import NamedTuple
@@ -43,10 +43,10 @@ class LockedPairs:
     labels : int64, weights : float64 (pairs)
     """
 
-    blocks: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
-    nodes: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
-    labels: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
-    weights: np.ndarray = field(default_factory=lambda: np.empty(0))
+    blocks: np.ndarray
+    nodes: np.ndarray
+    labels: np.ndarray
+    weights: np.ndarray
 
     def __len__(self) -> int:
         return len(self.nodes)

@@ -148,7 +148,7 @@ def even_parts(n: int, n_parts: int) -> list[tuple[int, int]]:
 
 
 def nodes_of_leaves(
-    leaves: Leaves, n_documents: int, min_df: int, open_before: Sequence[int] = (), open_after: Sequence[int] = ()
+    leaves: Leaves, n_documents: int, min_df: int, open_before: Sequence[int], open_after: Sequence[int]
 ) -> NodeTable:
     """The nodes of consecutive leaves.
 
@@ -163,7 +163,7 @@ def nodes_of_leaves(
     return room.joined([room.fill(leaves, room.place(0, 0))])
 
 
-def nodes_of_suffixes(found: SortedSuffixes, n_pieces: int, min_df: int, n_threads: int = 1) -> NodeTable:
+def nodes_of_suffixes(found: SortedSuffixes, n_pieces: int, min_df: int, n_threads: int) -> NodeTable:
     """The nodes of suffixes whose numbers are their positions, made in about so many pieces.
 
     Memory: 16 bytes a suffix, which are freed in the end if nobody else has ``found``; and 20 a leaf of as many pieces

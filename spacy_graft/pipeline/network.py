@@ -58,7 +58,7 @@ class NetworkSource:
     max_length: int
     blocks: Mapping[str, Block]
     strings: StringStore
-    unlabelled: Callable[[], Iterable[DocPair]] | None = None
+    unlabelled: Callable[[], Iterable[DocPair]] | None
 
     def __post_init__(self) -> None:
         options = f"[initialize.components.{self.component}]"

@@ -318,9 +318,7 @@ class CorpusLabels:
     n_documents: int
 
 
-def read_labels(
-    examples: Iterable[Example], component: str, exclusive: bool, given: Sequence[str] = ()
-) -> CorpusLabels:
+def read_labels(examples: Iterable[Example], component: str, exclusive: bool, given: Sequence[str]) -> CorpusLabels:
     """Return the labels of a corpus, after the annotation of each document was checked.
 
     Parameters

@@ -82,7 +82,7 @@ def read_npy(path: Path) -> np.ndarray:
         raise ValueError(f"{path} cannot be read as a .npy file: {error}") from error
 
 
-def read_safetensors(path: Path, tensor: str | None = None) -> np.ndarray:
+def read_safetensors(path: Path, tensor: str | None) -> np.ndarray:
     """Read a table of a safetensors file.
 
     Raises

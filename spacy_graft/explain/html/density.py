@@ -56,7 +56,7 @@ class Arc:
     parts: tuple[int, ...]
 
 
-def word_runs(length: int, words: Sequence[WordEvidence], cuts: Collection[int] = ()) -> list[Run]:
+def word_runs(length: int, words: Sequence[WordEvidence], cuts: Collection[int]) -> list[Run]:
     """Divide a text of ``length`` characters into its words and phrases, and what is between them; also at ``cuts``."""
     owners = {place: k for k, row in enumerate(words) for place in row.places}
     places = sorted(owners)
