@@ -150,10 +150,8 @@ class JsonlCorpus:
         for number, record in self._records():
             self._text(number, record)
             self._cats(number, record, [])
-            if (id_field := self._id_field(record)) is not None:
-                self._id(number, record, id_field)
-            if (weight_field := self._weight_field(record)) is not None:
-                self._weight(number, record, weight_field)
+            self._id(number, record)
+            self._weight(number, record)
             yield number, record
 
     @cached_property
@@ -163,10 +161,9 @@ class JsonlCorpus:
         ids: dict[str | int, int] = {}
         for number, record in self._records():
             found.update(self._labels_of(number, record))
-            if (id_field := self._id_field(record)) is not None:
-                identity = self._id(number, record, id_field)
-                if ids.setdefault(identity, number) != number:
-                    raise self._bad(number, f"{self.content.unit} {ids[identity]} has the same id, {identity!r}.")
+            identity = self._id(number, record)
+            if identity is not None and ids.setdefault(identity, number) != number:
+                raise self._bad(number, f"{self.content.unit} {ids[identity]} has the same id, {identity!r}.")
         return tuple(sorted(found))
 
     @cached_property
@@ -225,15 +222,10 @@ class JsonlCorpus:
             return {**record, field: [str(label) if is_integer(label) else label for label in value]}
         return record
 
-    def _id_field(self, record: dict[str, Any]) -> str | None:
-        return self.id_field if self.id_field is not None else self._saved_field(ID_FIELD, record)
-
-    def _weight_field(self, record: dict[str, Any]) -> str | None:
-        return self.weight_field if self.weight_field is not None else self._saved_field(WEIGHT_FIELD, record)
-
-    def _saved_field(self, field: str, record: dict[str, Any]) -> str | None:
-        """The key of what a document of spaCy was saved with; other corpora are read by the keys that are asked for."""
-        return field if self.content.form == Form.docs and field in record else None
+    def _optional_field(self, field: str | None, of_docs: str, record: dict[str, Any]) -> str | None:
+        """The key that is asked for; if none is, that of what a document of spaCy was saved with."""
+        is_saved = field is None and self.content.form == Form.docs and of_docs in record
+        return of_docs if is_saved else field
 
     def _example(self, nlp: Language, number: int, record: dict[str, Any], labels: list[str]) -> Example:
         predicted = self._doc(nlp, number, record)
@@ -261,10 +253,9 @@ class JsonlCorpus:
         reference.cats = self._cats(number, record, labels)
         if self.sparse and self._is_complete(record.get(self.label_field or "")):
             reference.user_data[COMPLETE_KEY] = True
-        if (id_field := self._id_field(record)) is not None:
-            reference.user_data[ID_KEY] = self._id(number, record, id_field)
-        if (weight_field := self._weight_field(record)) is not None:
-            reference.user_data[WEIGHT_KEY] = self._weight(number, record, weight_field)
+        for key, value in ((ID_KEY, self._id(number, record)), (WEIGHT_KEY, self._weight(number, record))):
+            if value is not None:
+                reference.user_data[key] = value
         return reference
 
     def _doc(self, nlp: Language, number: int, record: dict[str, Any]) -> Doc:
@@ -328,7 +319,9 @@ class JsonlCorpus:
             self._check_surrogates(number, label)
         return set(found)
 
-    def _id(self, number: int, record: dict[str, Any], field: str) -> str | int:
+    def _id(self, number: int, record: dict[str, Any]) -> str | int | None:
+        if (field := self._optional_field(self.id_field, ID_FIELD, record)) is None:
+            return None
         value = self._field(number, record, field)
         if isinstance(value, bool) or not isinstance(value, str | int):
             raise self._bad(number, f"the id, {field!r}, must be a string or an integer, not {json_kind(value)}.")
@@ -336,7 +329,9 @@ class JsonlCorpus:
             self._check_surrogates(number, value)
         return value
 
-    def _weight(self, number: int, record: dict[str, Any], field: str) -> float:
+    def _weight(self, number: int, record: dict[str, Any]) -> float | None:
+        if (field := self._optional_field(self.weight_field, WEIGHT_FIELD, record)) is None:
+            return None
         value = self._field(number, record, field)
         if not is_number(value) or not 0.0 < value <= sys.float_info.max:
             raise self._bad(number, f"the weight, {field!r}, must be a positive finite number, not {json_kind(value)}.")
