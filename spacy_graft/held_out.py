@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -41,24 +41,15 @@ SAME_LOSS = 1e-6
 WORTH_VECTORS = 0.5
 
 
-class HeldOutTargets(Protocol):
-    """The targets of several documents: arguments of :mod:`spacy_graft.metrics`."""
-
-    @property
-    def values(self) -> np.ndarray:
-        """float64 (n_documents, labels)."""
-
-    @property
-    def known(self) -> np.ndarray:
-        """bool (n_documents, labels)."""
-
-    @property
-    def weights(self) -> np.ndarray:
-        """float64 (n_documents)."""
-
-
 class PlainTargets(NamedTuple):
-    """As :class:`HeldOutTargets`."""
+    """The targets of several documents: arguments of :mod:`spacy_graft.metrics`.
+
+    Attributes
+    ----------
+    values : float64 (n_documents, labels)
+    known : bool (n_documents, labels)
+    weights : float64 (n_documents)
+    """
 
     values: np.ndarray
     known: np.ndarray
@@ -95,14 +86,14 @@ class Judge:
 
     Parameters
     ----------
-    targets : HeldOutTargets
+    targets : PlainTargets
     exclusive : bool
         Whether labels are mutually exclusive.
     locked : bool
         Whether models have locked weights, which no temperature may change.
     """
 
-    def __init__(self, targets: HeldOutTargets, exclusive: bool, locked: bool = False) -> None:
+    def __init__(self, targets: PlainTargets, exclusive: bool, locked: bool = False) -> None:
         self.targets = targets
         self.exclusive = exclusive
         self.locked = locked

@@ -31,7 +31,6 @@ from spacy_graft.held_out import (
 from spacy_graft.pipeline import training
 from spacy_graft.pipeline.choice import Trial, best_refit, named_points, trials_of
 from spacy_graft.pipeline.judging import held_out_of
-from spacy_graft.pipeline.targets import Targets
 from spacy_graft.pipeline.textcat import TextCatGraft
 from spacy_graft.pipeline.training import Training
 
@@ -542,7 +541,7 @@ def test_dev_chooses_alone(changed: str, noisy: list[Record], monkeypatch: pytes
 
 def test_more_vectors_must_lower_the_loss_by_half_a_standard_error() -> None:
     weights = np.ones(4)
-    targets = Targets(np.ones((4, 1)), np.ones((4, 1), np.bool_), weights)
+    targets = PlainTargets(np.ones((4, 1)), np.ones((4, 1), np.bool_), weights)
     judge, least = Judge(targets, exclusive=False), np.ones(4)
     spread = np.array([-0.5, 0.5, -0.5, 0.5])
     error = judge.error(spread)

@@ -406,7 +406,8 @@ def test_targets_of_many_labels_are_those_of_few(many_in_components, monkeypatch
         documents.add(examples_of(nlp, complete))
         extended = documents.with_labels(targets.TargetReader("name", [*all_labels(20), "new"], False))
         for one in (documents, extended):
-            found.append((one.training_data(), one.targets(), one.documents().to_dict(one.reading, nlp.vocab.strings)))
+            read = one.documents()
+            found.append((one.training_data(), read.targets.arrays, read.to_dict(one.reading, nlp.vocab.strings)))
     for (data, of_many, saved), (other, of_few, same) in zip(found[:2], found[2:], strict=True):
         assert isinstance(data.targets, scipy.sparse.csc_array)
         assert isinstance(other.targets, np.ndarray)

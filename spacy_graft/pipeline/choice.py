@@ -92,7 +92,7 @@ class HeldOut(Judge):
         examples: Sequence[Example] = (),
         judging: Sequence[bool] = (),
     ) -> None:
-        super().__init__(corpus.targets(), corpus.reader.exclusive, locked)
+        super().__init__(corpus.documents().targets.arrays, corpus.reader.exclusive, locked)
         self.corpus = corpus
         self.strings = strings
         self.streams = corpus.streams()

@@ -264,10 +264,6 @@ class ExtractedCorpus:
             place=self.place,
         )
 
-    def targets(self) -> Targets:
-        """The targets of all documents, as arrays."""
-        return self.documents().targets.dense()
-
     def streams(self) -> dict[str, Stream]:
         """The symbols of all documents by block."""
         return self.documents().streams

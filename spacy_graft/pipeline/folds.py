@@ -140,8 +140,8 @@ def progress_text(report: Report) -> str:
 def judge_of_all(splits: list[Split]) -> Judge:
     """The held-out documents of all splits."""
     first = splits[0].held_out
-    targets = Targets.joined([split.held_out.corpus.targets() for split in splits])
-    return Judge(targets, first.exclusive, first.locked)
+    targets = Targets.joined([split.held_out.corpus.documents().targets for split in splits])
+    return Judge(targets.arrays, first.exclusive, first.locked)
 
 
 def scored_steps(

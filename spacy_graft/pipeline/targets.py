@@ -15,6 +15,7 @@ from spacy.training import Example
 
 from ..extract.unread import document_text
 from ..graft.memory import MANY_LABELS
+from ..held_out import PlainTargets
 from ..messages import listed, text_beginning
 from ..metrics import LEAST_RIGHT
 from ..options import SMALLEST_WEIGHT
@@ -171,10 +172,10 @@ class Targets:
             yield values.indices[begin:end][values.data[begin:end] >= LEAST_RIGHT].tobytes()
 
     @property
-    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def arrays(self) -> PlainTargets:
         """Targets, which are known, and weights, as arguments of :mod:`spacy_graft.metrics`."""
         dense = self.dense()
-        return dense.values, dense.known, dense.weights
+        return PlainTargets(dense.values, dense.known, dense.weights)
 
     def dense(self) -> Targets:
         """The same as arrays."""
