@@ -101,11 +101,11 @@ def textcat_multilabel_score(
     labels = tuple(labels)
     examples = hardened(examples, labels, exclusive=False)
     limits = [(thresholds or {}).get(label, THRESHOLD if threshold is None else threshold) for label in labels]
-    columns = LabelColumns.of(examples, labels)
     if len(labels) >= MANY_LABELS or any(is_complete(example.reference) for example in examples):
+        columns = LabelColumns.of(examples, labels)
         return {**areas_of(columns, labels), **f_scores(columns, labels, np.array(limits))}
     scores = Scorer.score_cats(examples, "cats", labels=labels, multi_label=True, threshold=threshold, **kwargs)
-    return {**scores, **f_scores(columns, labels, np.array(limits))} if thresholds else scores
+    return {**scores, **f_scores(LabelColumns.of(examples, labels), labels, np.array(limits))} if thresholds else scores
 
 
 class Scored(NamedTuple):
