@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple
 
-Instance = TypeVar("Instance")
+# A page has a thousand of each of these: a tuple is made in a fifth of the time of a frozen dataclass.
 
 
-@dataclass(frozen=True)
-class Span:
+class Span(NamedTuple):
     """A half-open range of the text.
 
     Attributes
@@ -26,8 +24,7 @@ class Span:
     end_token: int
 
 
-@dataclass(frozen=True)
-class Member:
+class Member(NamedTuple):
     """An n-gram or item with its places in a document.
 
     Attributes
@@ -47,8 +44,7 @@ class Member:
     relations: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Contribution:
+class Contribution(NamedTuple):
     """The contribution of one feature to the score of a label for a document.
 
     Attributes
@@ -73,31 +69,6 @@ class Contribution:
     members: tuple[Member, ...]
 
 
-# A page has a thousand spans, members and contributions. The constructor of a frozen dataclass sets field by field and
-# takes twice as long as setting all of them at once.
-
-
-def span(start: int, end: int, first_token: int, end_token: int) -> Span:
-    """Return ``Span(...)`` of the same arguments, in less time."""
-    fields = {"start": start, "end": end, "first_token": first_token, "end_token": end_token}
-    return with_fields(Span, fields)
-
-
-def member(
-    text: str, block: str, kind: str, places: tuple[tuple[Span, ...], ...], relations: tuple[str, ...] = ()
-) -> Member:
-    """Return ``Member(...)`` of the same arguments, in less time."""
-    fields = {"text": text, "block": block, "kind": kind, "places": places, "relations": relations}
-    return with_fields(Member, fields)
-
-
-def with_fields(cls: type[Instance], fields: dict[str, Any]) -> Instance:
-    """Return an instance of a frozen dataclass; ``fields`` has all of its fields and becomes its ``__dict__``."""
-    instance = object.__new__(cls)
-    object.__setattr__(instance, "__dict__", fields)
-    return instance
-
-
 def non_empty_spans(contribution: Contribution) -> list[tuple[int, int]]:
     """Start and end, in characters, of all places of all members, repetitions included, except for empty spans."""
     return [(span.start, span.end) for span in all_spans(contribution) if span.end > span.start]
@@ -120,6 +91,6 @@ def plain_contribution(part: Contribution, written: dict[int, dict[str, Any]]) -
     """
     for one in part.members:
         if id(one) not in written:
-            places = tuple(tuple(span.__dict__.copy() for span in place) for place in one.places)
-            written[id(one)] = {**one.__dict__, "places": places}
-    return {**part.__dict__, "members": tuple(written[id(one)] for one in part.members)}
+            places = tuple(tuple(span._asdict() for span in place) for place in one.places)
+            written[id(one)] = {**one._asdict(), "places": places}
+    return {**part._asdict(), "members": tuple(written[id(one)] for one in part.members)}

@@ -7,11 +7,11 @@ from spacy.attrs import IDX, LENGTH
 from spacy.tokens import Doc
 
 from ..extract.bags import item_keys
-from ..extract.blocks import NgramBlock, ReadingBlock, is_item_block, is_ngram_block
+from ..extract.blocks import ReadingBlock, is_item_block, is_ngram_block
 from ..extract.terms import NamedTerm
 from ..graft.constraints import PRODUCT_SIGN
 from ..model.snapshot import Snapshot, as_reading_block
-from .contributions import Member, Span, member, span
+from .contributions import Member, Span
 
 
 class Evidence:
@@ -35,6 +35,10 @@ class Evidence:
         self.token_starts = doc.to_array(IDX).view(np.int64)
         self.occurrences = occurrences[np.argsort(occurrences[:, 0], kind="stable")]
         self._ngrams: tuple[dict[int, slice], list[tuple[Span]]] | None = None
+        #: Of blocks of n-grams, what makes the text of one, and the kind of their features.
+        self._of_ngrams = {
+            name: (block.text, block.feature_kind) for name, block in self.blocks.items() if is_ngram_block(block)
+        }
         self._members: dict[NamedTerm, Member] = {}
         self._symbols: dict[str, np.ndarray] = {}
         self._spans: dict[str, np.ndarray] = {}
@@ -42,12 +46,12 @@ class Evidence:
     def of_feature(self, row: int) -> tuple[str, str, str, tuple[Member, ...]]:
         """Text, block and kind of a feature, and its members with their places."""
         name = self.table.blocks[row]
-        block = self.blocks[name]
-        if is_ngram_block(block):
-            ngram = self._ngram(row, name, block)
-            return ngram.text, name, ngram.kind, (ngram,)
+        if name in self._of_ngrams:
+            text_of, kind = self._of_ngrams[name]
+            text = text_of(self.table.ngrams[row])
+            return text, name, kind, (Member(text, name, kind, self._places_of_ngram(row)),)
         members = tuple(map(self._item, self.table.terms(row)))
-        return PRODUCT_SIGN.join(member.text for member in members), name, block.feature_kind, members
+        return PRODUCT_SIGN.join(member.text for member in members), name, self.blocks[name].feature_kind, members
 
     def of_word(self, row: int) -> tuple[str, str, str, tuple[Member, ...]]:
         """The same of a word with a vector, a row of the lexicon."""
@@ -58,13 +62,13 @@ class Evidence:
             self._symbols[name] = block.symbols(self.doc)
         places = self._places_of(name, self._symbols[name] == lexicon.symbols[row])
         text = block.text([lexicon.words[row]])
-        return text, name, block.feature_kind, (member(text, name, block.feature_kind, places),)
+        return text, name, block.feature_kind, (Member(text, name, block.feature_kind, places),)
 
-    def _ngram(self, row: int, name: str, block: NgramBlock) -> Member:
+    def _places_of_ngram(self, row: int) -> tuple[tuple[Span], ...]:
         if self._ngrams is None:
             self._ngrams = self._ngram_places()
         bounds, places = self._ngrams
-        return member(block.text(self.table.ngrams[row]), name, block.feature_kind, tuple(places[bounds[row]]))
+        return tuple(places[bounds[row]])
 
     def _ngram_places(self) -> tuple[dict[int, slice], list[tuple[Span]]]:
         """The places of all occurrences, and which of them are those of each row."""
@@ -88,7 +92,7 @@ class Evidence:
             key = item_keys(symbols.reshape(1, -1) if is_item_block(block) else symbols)[0]
             places = self._places_of(term.block, self._keys_of(term.block) == key)
             relations = tuple(self.doc[place[1].first_token].dep_ for place in places if len(place) == 2)
-            self._members[term] = member(block.text(term.symbols), term.block, block.feature_kind, places, relations)
+            self._members[term] = Member(block.text(term.symbols), term.block, block.feature_kind, places, relations)
         return self._members[term]
 
     def _places_of(self, block: str, chosen: np.ndarray) -> tuple[tuple[Span, ...], ...]:
@@ -114,7 +118,7 @@ class Evidence:
         starts, ends = bounds.T
         first = np.maximum(np.searchsorted(self.token_starts, starts, side="right") - 1, 0)
         last = np.maximum(np.searchsorted(self.token_starts, ends, side="left"), first + 1)
-        return list(map(span, starts.tolist(), ends.tolist(), first.tolist(), last.tolist()))
+        return list(map(Span, starts.tolist(), ends.tolist(), first.tolist(), last.tolist()))
 
 
 def character_spans(block: ReadingBlock, doc: Doc) -> np.ndarray:

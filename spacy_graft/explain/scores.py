@@ -12,7 +12,7 @@ import numpy as np
 
 from ..heap import frozen_heap
 from ..messages import did_you_mean, listed, printable
-from .contributions import Contribution, Member, places_of, plain_contribution, with_fields
+from .contributions import Contribution, Member, places_of, plain_contribution
 from .html.page import label_view, words_view
 from .words import SegmentedText, WordEvidence, word_evidence
 
@@ -259,22 +259,9 @@ def weighted_contributions(matched: Matched, weights: np.ndarray) -> tuple[Contr
     contributions = weights * matched.values
     order = np.argsort(-np.abs(contributions), kind="stable")
     order = order[weights[order] != 0.0]
-    columns = order.tolist(), weights[order].tolist(), matched.values[order].tolist(), contributions[order].tolist()
-    parts = []
-    for k, weight, value, contribution in zip(*columns, strict=True):
-        text, block, kind, members = matched.found[k]
-        parts.append(
-            with_fields(
-                Contribution,
-                {
-                    "text": text,
-                    "block": block,
-                    "kind": kind,
-                    "weight": weight,
-                    "value": value,
-                    "contribution": contribution,
-                    "members": members,
-                },
-            )
-        )
-    return tuple(parts)
+    found = [matched.found[k] for k in order.tolist()]
+    numbers = weights[order].tolist(), matched.values[order].tolist(), contributions[order].tolist()
+    return tuple(
+        Contribution(text, block, kind, weight, value, contribution, members)
+        for (text, block, kind, members), weight, value, contribution in zip(found, *numbers, strict=True)
+    )

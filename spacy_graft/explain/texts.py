@@ -11,7 +11,7 @@ from ..extract.texts import SequenceReader, displayed_text
 from ..model.weights import dense_rows
 from ..text_model import TextModel
 from ..vectors.word_scores import WordScores
-from .contributions import Member, member, span
+from .contributions import Member, Span
 from .scores import Explanation, Matched, explanation_of_matched
 from .words import SegmentedText, segmented
 
@@ -77,7 +77,7 @@ def evidence_of(
         of_row = by_row[begin:end, 1:].tolist()
         spans = [spanned(places[first:stop]) for first, stop in of_row] if places is not None else []
         text = reader.text(table.ngrams[row])
-        part = member(text, name, reader.feature_kind, tuple((span(*bounds, NO_TOKEN, NO_TOKEN),) for bounds in spans))
+        part = Member(text, name, reader.feature_kind, tuple((Span(*bounds, NO_TOKEN, NO_TOKEN),) for bounds in spans))
         found.append((text, name, reader.feature_kind, (part,)))
     return found
 
@@ -94,8 +94,8 @@ def evidence_of_words(
     slices = (np.searchsorted(symbols[order], lexicon.symbols[rows], side).tolist() for side in ("left", "right"))
     for row, begin, end in zip(rows.tolist(), *slices, strict=True):
         of_row = [] if places is None else places[begin:end].tolist()
-        spans = tuple((span(first, stop, NO_TOKEN, NO_TOKEN),) for first, stop in of_row)
-        found.append((lexicon.words[row], name, kind, (member(lexicon.words[row], name, kind, spans),)))
+        spans = tuple((Span(first, stop, NO_TOKEN, NO_TOKEN),) for first, stop in of_row)
+        found.append((lexicon.words[row], name, kind, (Member(lexicon.words[row], name, kind, spans),)))
     return found
 
 

@@ -7,9 +7,9 @@ A word belongs to one phrase at most; what falls on its words adds up in the phr
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from math import fsum
 from typing import Any, NamedTuple
 from unicodedata import category
@@ -53,8 +53,7 @@ class SegmentedText:
         return " ".join(word.lower().split()) if self.ignores_case else word
 
 
-@dataclass(frozen=True)
-class WordEvidence:
+class WordEvidence(NamedTuple):
     """What a word or phrase contributes to a score, or a feature that has no place in a word.
 
     Attributes
@@ -128,28 +127,35 @@ def word_evidence(source: SegmentedText, contributions: Sequence[Contribution]) 
     covered = np.bincount(owner, overlaps.characters, len(amounts))
     shares = amounts[owner] * overlaps.characters / covered[owner]
     units = units_of(source, spans, overlaps, shares)
-    rows: defaultdict[str, defaultdict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
-    places: defaultdict[str, dict[tuple[int, int], None]] = defaultdict(dict)
-    keys: dict[tuple[int, int], str] = {}
-    for word, part, share in zip(overlaps.word.tolist(), owner.tolist(), shares.tolist(), strict=True):
-        place = units[word]
-        key = keys.get(place)
-        if key is None:
-            key = keys[place] = source.same(source.text[slice(*place)])
-            places[key][place] = None
-        rows[key][part].append(share)
-    found = [placed_row(source.text, sorted(places[key]), row, contributions) for key, row in rows.items()]
+    # What is written alike is one row, in the order of the contributions.
+    rows: dict[str, int] = {}
+    places: list[set[tuple[int, int]]] = []
+    row_of = np.zeros(len(source.words), np.int64)
+    for word in dict.fromkeys(overlaps.word.tolist()):
+        row = row_of[word] = rows.setdefault(source.same(source.text[slice(*units[word])]), len(rows))
+        if row == len(places):
+            places.append(set())
+        places[row].add(units[word])
+    # Features of rows, the largest share first.
+    pairs, pair = np.unique(row_of[overlaps.word] * len(amounts) + owner, return_inverse=True)
+    amounts_in_rows = np.bincount(pair, shares, len(pairs))
+    row_of_pair, part_of_pair = np.divmod(pairs, max(len(amounts), 1))
+    order = np.lexsort((-np.abs(amounts_in_rows), row_of_pair))
+    features = [contributions[k] for k in part_of_pair[order].tolist()]
+    parts = list(zip(features, amounts_in_rows[order].tolist(), strict=True))
+    bounds = np.searchsorted(row_of_pair, np.arange(len(rows) + 1)).tolist()
+    found = [
+        placed_row(source.text, sorted(of_row), tuple(parts[begin:end]))
+        for of_row, (begin, end) in zip(places, pairwise(bounds), strict=True)
+    ]
     found += [unplaced_row(part) for part, n in zip(contributions, covered.tolist(), strict=True) if not n]
     return tuple(sorted(found, key=lambda row: -abs(row.contribution)))
 
 
-def placed_row(
-    text: str, places: list[tuple[int, int]], row: dict[int, list[float]], contributions: Sequence[Contribution]
-) -> WordEvidence:
-    """A word or phrase with the shares of each feature at all of its places."""
-    parts = sorted(((contributions[k], fsum(shares)) for k, shares in row.items()), key=lambda part: -abs(part[1]))
+def placed_row(text: str, places: list[tuple[int, int]], parts: tuple[tuple[Contribution, float], ...]) -> WordEvidence:
+    """A word or phrase with the shares of features at all of its places."""
     (start, end), *_ = places
-    return WordEvidence(text[start:end], fsum(share for _, share in parts), tuple(places), tuple(parts))
+    return WordEvidence(text[start:end], fsum(share for _, share in parts), tuple(places), parts)
 
 
 def unplaced_row(part: Contribution) -> WordEvidence:
@@ -202,13 +208,15 @@ def units_of(source: SegmentedText, spans: Spans, overlaps: Overlaps, shares: np
     word_of = np.searchsorted(words[:, 0], tokens[:, 0], "right") - 1
     candidates = np.flatnonzero((stop - first >= 2) & (n_tokens == stop - first))
     first, stop = word_of[first[candidates]], word_of[stop[candidates] - 1] + 1
-    strength, taken = strength[candidates], np.zeros(n_words, np.bool_)
-    for k in np.argsort(-strength, kind="stable").tolist():
-        here = slice(first[k], stop[k])
-        if stop[k] - first[k] >= 2 and not taken[here].any() and strength[k] >= MIN_PHRASE_SHARE * own[here].max():
-            taken[here] = True
-            phrase = int(words[first[k], 0]), int(words[stop[k] - 1, 1])
-            units[here] = [phrase] * (stop[k] - first[k])
+    strength = strength[candidates]
+    order = np.argsort(-strength, kind="stable")
+    # A phrase has few words, which lists are quicker for than arrays.
+    taken, alone_of = [False] * n_words, own.tolist()
+    for begin, end, strong in zip(first[order].tolist(), stop[order].tolist(), strength[order].tolist(), strict=True):
+        here, n = slice(begin, end), end - begin
+        if n >= 2 and not any(taken[here]) and strong >= MIN_PHRASE_SHARE * max(alone_of[here]):
+            taken[here] = [True] * n
+            units[here] = [(units[begin][0], units[end - 1][1])] * n
     return units
 
 
