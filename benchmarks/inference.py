@@ -1,9 +1,9 @@
 """How fast documents are scored: the tokenizer alone, and the tokenizer with a model of 3,000 features.
 
-    python benchmarks/inference.py [--data texts.jsonl.gz] [--characters 36]
+    python benchmarks/inference.py [--data texts.jsonl.gz] [--characters 36] [--pipeline model-best]
 
 Features are drawn at random from the documents, which are all of the same length: from the key ``text`` of the lines of
-a file, or made up.
+a file, or made up. With a trained pipeline, also how fast it explains the documents.
 """
 
 from __future__ import annotations
@@ -45,6 +45,8 @@ DOCUMENTS = 250
 #: The most documents, if they are shorter.
 MOST_DOCUMENTS = 5000
 REPEATS = 15
+#: Documents that are explained.
+EXPLAINED = 20
 
 #: What a process does that loads a model and scores its first document.
 FIRST_CALL = """
@@ -67,6 +69,7 @@ print(loaded - start, perf_counter() - loaded)
 def main(
     data: Annotated[Path | None, typer.Option(help="JSON lines, gzip, with the key 'text'.")] = None,
     characters: Annotated[int, typer.Option(help="Length of the documents.", min=30)] = CHARACTERS,
+    pipeline: Annotated[Path | None, typer.Option(help="A trained pipeline with a component textcat_graft.")] = None,
 ) -> None:
     """Score documents, and print how long it takes."""
     texts = cut(made_up_text() if data is None else " ".join(read(data)), characters)
@@ -90,6 +93,23 @@ def main(
         for state in ("nothing compiled", "from cache"):
             load, first = first_call(folder)
             print(f"{state}: loading {load * 1e3:.0f} ms, first document {first:.2f} s")
+    if pipeline is not None:
+        explain(pipeline, texts[:EXPLAINED])
+
+
+def explain(pipeline: Path, texts: list[str]) -> None:
+    """Explain documents for the most probable label, and print how long it takes."""
+    nlp = spacy.load(pipeline)
+    component = nlp.get_pipe("textcat_graft")
+    docs = list(nlp.pipe(texts))
+    n_features = np.mean([len(component.explain_best(doc).best.contributions) for doc in docs])
+    print(f"explaining {len(docs)} documents with {n_features:.0f} of {len(component.features()):,} features each")
+    for name, task in {
+        "all labels": component.explain,
+        "one label": component.explain_best,
+        "and its words": lambda doc: component.explain_best(doc).best.words,
+    }.items():
+        print(f"{name:<20} {best(lambda one=task: [one(doc) for doc in docs]) / len(docs) * 1e3:8.1f} ms a document")
 
 
 def read_all(block: NgramBlock, docs: list[Doc]) -> None:
