@@ -5,19 +5,19 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from numbers import Real
 from pathlib import Path
-from types import FunctionType, MethodType
+from types import CodeType, FunctionType, MethodType
 from typing import Any, NamedTuple
 
 import numpy as np
 from spacy.language import Language
 
-from ..digests import digest_of
+from ..digests import PLAIN, digest_of
 from ..messages import did_you_mean, listed
 from ..pipeline.targets import Targets, sum_to_one
 from .probabilities import ProbabilityFile
@@ -235,7 +235,7 @@ def checked_cats(cats: Any, labels: Labels, source: str) -> list[float]:
 
 def checked_probability(value: Any, label: str, source: str) -> float:
     """A number from 0 to 1."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 <= float(value) <= 1.0:
+    if not isinstance(value, Real) or not 0.0 <= float(value) <= 1.0:
         raise ValueError(f"{source} the label {label!r} has {value!r}, which is no number from 0 to 1.")
     return float(value)
 
@@ -244,18 +244,19 @@ def function_teacher(function: Callable[[Sequence[str]], Iterable[Cats]], labels
     """A function of a list of texts. What it says is stored if its digest tells it from others."""
     name = f"{getattr(function, '__module__', '')}:{getattr(function, '__qualname__', type(function).__qualname__)}"
     try:
-        digest, is_known = digest_of(["function", name, identity_of(function), sorted(labels.names)]), True
+        digest = digest_of(["function", name, identity_of(function), sorted(labels.names)])
     except (OSError, TypeError, ValueError):
-        digest, is_known = "", False
+        digest = ""
     teacher = LabelTeacher(name, digest, labels, function)
-    teacher.is_stored = is_known
+    teacher.is_stored = bool(digest)
     return teacher
 
 
 def identity_of(function: Any, outer: tuple[Any, ...] = ()) -> list[Any]:
     """What a callable is known by: its source, and the values that it has besides; an object by its class alone.
 
-    ``outer`` are the functions whose identity it is part of.
+    Of the globals that a function uses, these are functions of its own module and values that have a digest. ``outer``
+    are the functions whose identity it is part of.
 
     Raises
     ------
@@ -279,10 +280,31 @@ def identity_of(function: Any, outer: tuple[Any, ...] = ()) -> list[Any]:
         return ["object", type(function).__module__, type(function).__qualname__, wrapped]
     held = [cell.cell_contents for cell in function.__closure__ or ()]
     held += [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
-    return [
-        inspect.getsource(function),
-        [identity_of(one, (*outer, function)) if isinstance(one, FUNCTIONS) else one for one in held],
-    ]
+    # Two lambdas in one line have the same source.
+    names, constants = names_and_constants(function.__code__)
+    held += [value for name in names if is_own(value := function.__globals__.get(name), function.__module__)]
+    inside = [identity_of(one, (*outer, function)) if isinstance(one, FUNCTIONS) else one for one in held]
+    return [inspect.getsource(function), names, constants, inside]
+
+
+def names_and_constants(code: CodeType) -> tuple[list[str], list[Any]]:
+    """The names and the plain constants of a code and of those inside it."""
+    names, constants = [*code.co_names], [value for value in code.co_consts if isinstance(value, PLAIN)]
+    for inner in code.co_consts:
+        if isinstance(inner, CodeType):
+            more_names, more_constants = names_and_constants(inner)
+            names += more_names
+            constants += more_constants
+    return names, constants
+
+
+def is_own(value: Any, module: str) -> bool:
+    """Whether a global is part of what a function of this module is known by."""
+    if isinstance(value, FUNCTIONS):
+        return isinstance(value, FunctionType) and value.__module__ == module
+    with suppress(TypeError):
+        return bool(digest_of(value))
+    return False
 
 
 def pipeline_teacher(nlp: Language, labels: Labels) -> LabelTeacher:
