@@ -135,9 +135,10 @@ class LinearClassifier(ClassifierMixin, LearnerEstimator, SealedEstimator):
             warnings.warn(f"{owner}: {problem}", stacklevel=3)
         with one_thread_of("blas"):
             report, solution = self._trained(learner, ReadDocuments(space, documents, targets, weights, completed))
+        model, params = space.model(solution, documents), kept_params(self.get_params(deep=False))
+        # Until here nothing has changed.
         self.classes_, self._matrix_dtype, self._exclusive = targets.classes, targets.dtype, targets.exclusive
-        self.report_, self._fitted_params = report, kept_params(self.get_params(deep=False))
-        self._space, self._model = space, space.model(solution, documents)
+        self.report_, self._fitted_params, self._space, self._model = report, params, space, model
 
     def _trained(self, learner: Any, documents: ReadDocuments) -> tuple[Report, Solution]:
         """The model of a learner after its last step, and its report."""

@@ -235,7 +235,6 @@ class GraftRanker(LearnerEstimator, SealedEstimator):
         warn_of_unused_options("GraftRanker", learner, stacklevel=2)
         candidates = space.learn(X, names)
         grouped = Groups(groups, n_documents(candidates))
-        self._n_groups = len(grouped.names)
         shares = grouped.shares(targets_of(y))
         grouped.require_a_choice()
         weights = grouped.weights(sample_weight)
@@ -252,8 +251,10 @@ class GraftRanker(LearnerEstimator, SealedEstimator):
         )
         with one_thread_of("blas"):
             fit = finished_fit(learner, data)
-        self.report_, self._fitted_params = fit.report, kept_params(self.get_params(deep=False))
-        self._space, self._model = space, space.model(fit.solution(), candidates)
+        model, params = space.model(fit.solution(), candidates), kept_params(self.get_params(deep=False))
+        # Until here nothing has changed.
+        self.report_, self._fitted_params, self._space, self._model = fit.report, params, space, model
+        self._n_groups = len(grouped.names)
         self._set_input_attributes()
         return self
 

@@ -640,3 +640,17 @@ def test_a_column_may_have_any_name():
     frame = pd.DataFrame(MATRIX[:, :2], columns=["column_names", "columns"])
     model = GraftClassifier(Grafting(l1=0.5)).fit(frame, LABELS)
     assert model.get_feature_names_out().tolist() == ["column_names", "columns"]
+
+
+def test_a_fit_that_is_interrupted_leaves_the_model_before(monkeypatch):
+    model = GraftClassifier(Grafting(l1=0.5)).fit(MATRIX, LABELS)
+    before = model.predict(MATRIX).tolist()
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(type(model._space), "model", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(MATRIX, [1, 2] * (len(LABELS) // 2))
+    assert model.predict(MATRIX).tolist() == before
+    assert model.classes_.tolist() == ["even", "odd"]

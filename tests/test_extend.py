@@ -152,8 +152,7 @@ def test_a_corpus_is_the_same_in_another_vocab(train_records: list[Record]) -> N
     saved = srsly.msgpack_loads(srsly.msgpack_dumps(corpus.to_dict(nlp.vocab.strings)))
     restored = ExtractedCorpus.from_dict(saved, corpus.blocks, corpus.reader, Vocab().strings)
     assert digest_of(restored.training_data()) == expected
-    for example in examples:
-        restored.add_unseen(example)
+    restored.add_unseen(examples)
     assert len(restored) == len(examples)
 
 
@@ -340,3 +339,64 @@ def test_a_model_with_a_network_is_not_extended_without_it(train_records: list[R
     with pytest.raises(ValueError, match="trained with a network of features, which is not kept"):
         nlp.update(make_examples(nlp, train_records[:5]))
     assert component_of(nlp).to_bytes() == before
+
+
+@pytest.mark.parametrize("block", ["words", "lengths", "characters", "bag"])
+def test_new_words_of_another_vocab_are_kept(block: str, train_records: list[Record]) -> None:
+    """A component that was added with a source has the vocab of its source."""
+    source = train_fully(make_nlp(features={block: BLOCKS[block]}, keep_corpus=True), train_records[:40])
+    nlp = spacy.blank(source.lang)
+    component: Any = nlp.add_pipe("textcat_graft", source=source)
+    examples = make_examples(nlp, [{**record, "text": f"{record['text']} unheard{k}"} for k, record in
+                                   enumerate(train_records[40:60])])  # fmt: skip
+    nlp.update(examples)
+    loaded = make_nlp(features={block: BLOCKS[block]}, keep_corpus=True).get_pipe("textcat_graft")
+    loaded.from_bytes(component.to_bytes())  # type: ignore[attr-defined]
+    assert len(loaded.corpus) == len(component.corpus) == 60  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("learner", [PATH, GRAFTING], ids=["path", "one strength"])
+def test_a_calibration_holds_where_training_goes_on(learner: dict[str, Any], train_records: list[Record]) -> None:
+    """After a training that has come to its end, in a loop of one's own; and after an edit."""
+    nlp = make_nlp(learner=learner, keep_corpus=True)
+    component = component_of(nlp)
+    examples = make_examples(nlp, train_records[:60])
+    component.initialize(lambda: examples, nlp=nlp)
+    component.update([])
+    while not (component.report is not None and component.report.finished):
+        component.finish_update()
+    component.divide_scores(3.0)
+    nlp.update(make_examples(nlp, train_records[80:90]))
+    assert component.report.n_documents == 70
+    assert component.report.temperature == 3.0
+    component.edit(deny=["salt"])
+    component.divide_scores(2.0)
+    nlp.update(make_examples(nlp, train_records[90:100]))
+    assert component.report.n_documents == 80
+    assert component.report.temperature == 6.0
+
+
+def test_a_refused_update_adds_nothing(train_records: list[Record]) -> None:
+    nlp = train_fully(make_nlp(keep_corpus=True), train_records[:40])
+    component = component_of(nlp)
+    examples = [*make_examples(nlp, train_records[40:44]), make_example(nlp, "something", {"unheard": 1.0})]
+    before = component.to_bytes()
+    with pytest.raises(ValueError, match="has the label 'unheard'"):
+        nlp.update(examples)
+    assert component.to_bytes() == before
+
+
+@pytest.mark.parametrize("place", ["spacy_graft.pipeline.textcat.with_column", "ExtractedCorpus.with_labels"])
+def test_an_interrupted_new_label_is_added_later(
+    place: str, train_records: list[Record], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nlp = train_fully(make_nlp(keep_corpus=True), train_records[:40])
+    component = component_of(nlp)
+    before = component.to_bytes()
+    with monkeypatch.context() as patch:
+        patch.setattr(place.replace("Extracted", "spacy_graft.pipeline.corpus.Extracted"), interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            component.add_label("new")
+    assert component.to_bytes() == before
+    assert component.add_label("new") == 1
+    assert set(nlp("some text").cats) == set(component.labels)

@@ -342,9 +342,21 @@ def test_examples_of_another_vocab(nlp: Language) -> None:
     examples = [make_example(other, f"{label}{n} text", {"a": label == "a", "b": label == "b"})
                 for label in "ab" for n in range(3) for _ in range(3)]  # fmt: skip
     nlp.initialize(lambda: examples)
-    with pytest.raises(ValueError, match=r"\[textcat_graft\] The vocab of this pipeline does not have a word"):
+    nlp.update(examples, sgd=nlp.create_optimizer())
+    assert nlp.evaluate(examples)["cats_score"] == 1.0
+    component: Any = nlp.get_pipe("textcat_graft")
+    assert {feature.text for feature in component.features()} <= {"a0", "a1", "a2", "b0", "b1", "b2", "text"}
+
+
+def test_words_that_a_memory_zone_has_forgotten(nlp: Language) -> None:
+    with nlp.memory_zone():
+        examples = [make_example(nlp, f"{label}{n} text", {"a": label == "a", "b": label == "b"})
+                    for label in "ab" for n in range(3) for _ in range(3)]  # fmt: skip
+        nlp.initialize(lambda: examples)
         nlp.update(examples)
-    assert nlp.evaluate(examples)["cats_score"] < 1.0
+    component: Any = nlp.get_pipe("textcat_graft")
+    with pytest.raises(ValueError, match=r"\[textcat_graft\] The vocab of this pipeline does not have a word"):
+        component.finish_update()
 
 
 def test_documents_that_a_memory_zone_would_forget() -> None:

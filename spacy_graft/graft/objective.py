@@ -82,11 +82,11 @@ class Objective:
         factors = one_sign_factors(self.settings.sign_factors, self.n_labels, signs)
         if (both := np.isinf(factors).all(axis=0)).any():
             exclusive = (
-                "Evidence for one of two exclusive labels is evidence against the other, which shares its weights."
+                " Evidence for one of two exclusive labels is evidence against the other, which shares its weights."
             )
             raise ValueError(
                 f"Constraints: no weight of {names[self.problems.trained[int(both.argmax())]]!r} is left, because both "
-                f"signs are forbidden. {exclusive if self.data.exclusive and self.n_labels == 1 else ''} Remove one of "
+                f"signs are forbidden.{exclusive if self.data.exclusive and self.n_labels == 1 else ''} Remove one of "
                 f"signs, positive_factor and negative_factor."
             )
         return factors

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice, takewhile
 from typing import Any, NamedTuple
 
+import numpy as np
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Corpus, Example
 from spacy.util import logger, minibatch, resolve_dot_names
+from spacy.vocab import Vocab
 
+from ..extract.blocks import Block, is_reading_block
 from ..extract.unread import unread_text
 from .corpus import DocPair
 from .labelled import examples_of
@@ -107,3 +110,17 @@ def apply(pipe: Pipe, docs: Iterable[Doc]) -> Iterable[Doc]:
     """The documents, processed by one component."""
     stream: Any = getattr(pipe, "pipe", None)
     return map(pipe, docs) if stream is None else stream(docs)
+
+
+def with_words(examples: Iterable[DocPair], blocks: Mapping[str, Block], vocab: Vocab) -> Iterator[DocPair]:
+    """Yield examples, the words that blocks read of documents of another vocab added to ``vocab``.
+
+    A component that was added with a ``source`` has the vocab of the pipeline that it was taken from.
+    """
+    for example in examples:
+        doc = example.predicted
+        if doc.vocab is not vocab:
+            for block in filter(is_reading_block, blocks.values()):
+                for symbols in np.unique(block.symbols(doc), axis=0):
+                    block.values(block.names(np.atleast_1d(symbols), doc.vocab.strings), vocab.strings)
+        yield example

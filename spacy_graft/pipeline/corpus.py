@@ -45,6 +45,10 @@ if TYPE_CHECKING:
 MOST_NEW = 4096
 
 
+#: The symbols of a document by block.
+Symbols = Mapping[ReadingBlock, np.ndarray]
+
+
 class DocPair(Protocol):
     """What is read of an :class:`~spacy.training.Example`: two documents of one text."""
 
@@ -96,12 +100,15 @@ class ExtractedCorpus:
             target = self.reader.read(example.reference)
             self._append(symbols, target, self._fingerprint(example, target))
 
-    def add_unseen(self, example: DocPair) -> None:
-        """Add an example unless there is one with the same text, targets and weight."""
-        target = self.reader.read(example.reference)
-        key = self._fingerprint(example, target)
-        if not self._has_seen(key):
-            (symbols,) = self._symbols([example.predicted])
+    def add_unseen(self, examples: Iterable[DocPair]) -> None:
+        """Add the examples that have another text, target or weight than all there are; none if one is refused."""
+        new: dict[int, tuple[Symbols, Target]] = {}
+        for example in examples:
+            target = self.reader.read(example.reference)
+            key = self._fingerprint(example, target)
+            if key not in new and not self._has_seen(key):
+                new[key] = next(self._symbols([example.predicted])), target
+        for key, (symbols, target) in new.items():
             self._append(symbols, target, key)
 
     def followed_by(self, other: ExtractedCorpus) -> ExtractedCorpus:
@@ -175,13 +182,13 @@ class ExtractedCorpus:
     def _fingerprint(self, example: DocPair, target: Target) -> int:
         return fingerprint(example, target, exclusive=self.reader.exclusive)
 
-    def _symbols(self, docs: Iterable[Doc]) -> Iterator[dict[ReadingBlock, np.ndarray]]:
+    def _symbols(self, docs: Iterable[Doc]) -> Iterator[Symbols]:
         """The symbols of each document, for all blocks and for its length."""
         return symbols_of_documents(
             [*self.reading.values(), WORDS] if self._words is None else self.reading.values(), docs
         )
 
-    def _append(self, symbols: Mapping[ReadingBlock, np.ndarray], target: Target, key: int) -> None:
+    def _append(self, symbols: Symbols, target: Target, key: int) -> None:
         length = length_of_words(symbols[WORDS]) if self._words is None else 0
         by_name = {name: symbols[block] for name, block in self.reading.items()}
         self._new.append(ReadDocument(by_name, target, length, key))

@@ -13,7 +13,7 @@ import numpy as np
 from spacy.language import Language
 from spacy.training import Example
 
-from ..explain.features import Feature
+from ..explain.features import Feature, features_of
 from ..graft.constraints import PRODUCT_SIGN, Constraints
 from ..graft.report import Report
 from ..messages import did_you_mean, listed
@@ -23,7 +23,7 @@ from ..model.sparse_linear import snapshot_of
 from ..model.weights import dense_rows, entries
 from ..options import is_held_by_config
 from ..threads import one_thread_of
-from .annotation import annotated_before
+from .annotation import annotated_before, with_words
 from .corpus import ExtractedCorpus
 from .notes import forget_model
 from .training import Model, ResumedTraining
@@ -72,6 +72,7 @@ def edited(
             model = training.edited(weights_by_name(component, before.temperature), frozenset(required))
     else:
         model = pruned(component, before, constraints, later)
+    edit = compared(features, features_of(model.snapshot, component.labels), model.report)
     # Until here nothing has changed.
     was_training, component.training = component.training is not None, None
     component.set_snapshot(*model)
@@ -82,8 +83,7 @@ def edited(
     if nlp is not None:
         write_to_config(nlp, component, constraints)
         forget_model(nlp)
-    assert component.report is not None
-    return compared(features, component.features(), component.report)
+    return edit
 
 
 def report_to_edit(component: TextCatGraft, later: Constraints, resolve: bool) -> Report:
@@ -127,7 +127,8 @@ def training_corpus(
             f"weights as they are, without a certificate: edit(..., resolve=False), or --no-resolve."
         )
     corpus = ExtractedCorpus(component.blocks, component.target_reader())
-    corpus.add(examples if nlp is None else annotated_before(nlp, component, examples))
+    read = examples if nlp is None else annotated_before(nlp, component, examples)
+    corpus.add(with_words(read, component.blocks, component.vocab))
     if not len(corpus):
         raise ValueError(f"[{component.name}] There are no training documents. Check that the corpus is not empty.")
     assert component.report is not None

@@ -150,8 +150,8 @@ def fit(
         else:
             train_like(component, progress, chosen_by_folds(component, progress))
         component.end_training()
-    forget_model(nlp)
-    add_card(nlp)
+        forget_model(nlp)
+        add_card(nlp)
     assert component.report is not None
     return component.report
 

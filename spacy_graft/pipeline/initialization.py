@@ -109,9 +109,9 @@ def has_checkpoints(learner: Any) -> bool:
 
 
 def checkpoint_path(component: TextCatGraft, folder: str | None) -> Path | None:
-    """The folder of the checkpoints; raise a ValueError for a learner that has none, and for an empty name."""
+    """The folder of the checkpoints; raise a ValueError for a learner that has none, and for what is no path."""
     name, learner = component.name, component.learner
-    if folder == "":
+    if folder == "" or not isinstance(folder, str | Path | None):
         raise ValueError(
             f"[{name}] checkpoints = {folder!r}, but it must be the path of a folder. Correct it in "
             f"[initialize.components.{name}], or remove it."

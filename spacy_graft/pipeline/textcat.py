@@ -40,7 +40,7 @@ from ..model.weights import with_column
 from ..options import as_python, is_strength
 from ..threads import one_thread_of
 from . import history, saving
-from .annotation import Examples, annotated, whole_corpus
+from .annotation import Examples, annotated, whole_corpus, with_words
 from .choice import named_points
 from .corpus import DocPair, ExtractedCorpus
 from .initialization import (
@@ -74,8 +74,8 @@ UNLABELLED = (
     "lines or CSV, use spacy-graft evaluate."
 )
 UNKNOWN_WORD = (
-    "[{name}] The vocab of this pipeline does not have a word of the training documents: they were made with another "
-    "pipeline, or read in a memory zone that has ended. Make them with its nlp.make_doc, outside of a zone."
+    "[{name}] The vocab of this pipeline does not have a word of the training documents: they were read in a memory "
+    "zone that has ended. Read them outside of a zone."
 )
 #: Intercept of a label that a trained component has not been trained on: its probability is 0 in float64.
 NEVER = -1e6
@@ -187,26 +187,27 @@ class TextCatGraft(TrainablePipe):
         self._checked_label(label)
         if self.is_trained and self.training is None:
             self.training = self._resumed_training(f"The label {label!r} cannot be added")
+        extended = self._snapshot_with_label() if self.is_initialized else None
+        if extended is not None and self.training is not None:
+            self.training.set_reader(replace(self.target_reader(), labels=(*self.labels, label)))
+        # Until here nothing has changed.
         self._append_label(label)
-        if self.is_initialized:
-            self._extend_to_labels()
+        if extended is not None:
+            self.model.attrs[SNAPSHOT] = extended
+        if self.training is not None:
+            self.kept_corpus = self.corpus if self.keep_corpus else None
         return 1
 
-    def _extend_to_labels(self) -> None:
-        """Give the last label a column of weights in the model, and targets in the corpus."""
+    def _snapshot_with_label(self) -> Snapshot:
+        """The model with one more column of weights."""
         snapshot = snapshot_of(self.model)
-        intercept = NEVER if self.is_trained else 0.0
-        self.model.attrs[SNAPSHOT] = replace(
+        return replace(
             snapshot,
             weights=with_column(snapshot.weights, np.zeros(snapshot.features.n_features)),
-            intercepts=np.append(snapshot.intercepts, intercept),
+            intercepts=np.append(snapshot.intercepts, NEVER if self.is_trained else 0.0),
             word_scores=None if snapshot.word_scores is None else snapshot.word_scores.with_label(),
             stability=None,
         )
-        reader = self.target_reader()
-        if self.training is not None:
-            self.training.set_reader(reader)
-            self.kept_corpus = self.corpus if self.keep_corpus else None
 
     def _checked_label(self, label: Any) -> str:
         if not isinstance(label, str) or not label:
@@ -365,11 +366,7 @@ class TextCatGraft(TrainablePipe):
         """
         if not callable(get_examples):
             raise TypeError(Errors.E930.format(method=f"{type(self).__name__}.initialize", obj=type(get_examples)))
-        if self.keep_corpus and self.vocab.in_memory_zone:  # type: ignore[attr-defined]  # not in spaCy's stub
-            raise ValueError(
-                f"[{self.name}] keep_corpus keeps the words of the training documents, but a memory zone forgets them "
-                f"when it ends. Train outside of it."
-            )
+        self._require_lasting_words()
         if nlp is not None and is_loop_of_spacy(get_examples):
             suit_loop(nlp, self)
         get_examples = whole_corpus(get_examples, nlp, self.name)
@@ -386,6 +383,7 @@ class TextCatGraft(TrainablePipe):
             vectors_source(self, vectors),
             index_place(self, shards),
         )
+        snapshot = Snapshot.without_features(self.model.attrs["blocks"], len(all_labels))
         # Until here nothing has changed.
         self.cfg["labels"] = []
         if nlp is not None:
@@ -395,10 +393,22 @@ class TextCatGraft(TrainablePipe):
         self.kept_corpus = None
         for label in all_labels:
             self._append_label(label)
-        self._set_snapshot(Snapshot.without_features(self.model.attrs["blocks"], len(all_labels)))
+        self._set_snapshot(snapshot)
         # Examples without annotation are not a corpus: spacy assemble initializes with a dummy document.
-        source = get_examples if nlp is None else partial(annotated, get_examples, nlp, self)
-        self.training = self._new_training(resources, source if corpus.names else None)
+        read = get_examples if nlp is None else partial(annotated, get_examples, nlp, self)
+        source = partial(self._source, read) if corpus.names else None
+        self.training = self._new_training(resources, source)
+
+    def _source(self, read: Callable[[], Iterable[DocPair]]) -> Iterable[DocPair]:
+        """The corpus as training reads it."""
+        return with_words(read(), self.blocks, self.vocab)
+
+    def _require_lasting_words(self) -> None:
+        if self.keep_corpus and self.vocab.in_memory_zone:  # type: ignore[attr-defined]  # not in spaCy's stub
+            raise ValueError(
+                f"[{self.name}] keep_corpus keeps the words of the training documents, but a memory zone forgets them "
+                f"when it ends. Train outside of it."
+            )
 
     def target_reader(self, skips_unknown: bool = False) -> TargetReader:
         """What reads the targets of documents, for the present labels; labels it does not know can be skipped."""
@@ -441,16 +451,17 @@ class TextCatGraft(TrainablePipe):
         Raises
         ------
         ValueError
-            If the component is not initialized, an annotation is invalid, or the component is trained and its training
-            documents are not kept.
+            If the component is not initialized, an annotation is invalid, the corpus is to be kept beyond a memory
+            zone, or the component is trained and its training documents are not kept. No example is added then.
         """
         losses = {} if losses is None else losses
         examples = list(examples)
         validate_examples(examples, f"{type(self).__name__}.update")
         self.require_initialized()
+        self._require_lasting_words()
         if self.training is None:
             self.training = self._resumed_training("It cannot be trained on more documents")
-        self.training.add_examples(examples)
+        self.training.add_examples(with_words(examples, self.blocks, self.vocab))
         report = self.training.report
         losses[self.name] = self._batch_loss(examples) if report is None else self.training.loss(report)
         self.training.losses = losses
@@ -526,7 +537,10 @@ class TextCatGraft(TrainablePipe):
 
     def _texts(self, block: str, symbols: Sequence[np.ndarray]) -> list[str]:
         """The names of n-grams or items of a block."""
-        return texts_of(as_reading_block(self.blocks[block]), symbols, self.vocab.strings)
+        try:
+            return texts_of(as_reading_block(self.blocks[block]), symbols, self.vocab.strings)
+        except KeyError as error:
+            raise ValueError(UNKNOWN_WORD.format(name=self.name)) from error
 
     def _set_snapshot(self, snapshot: Snapshot) -> None:
         """Set all of the model in one assignment; other threads see the model before or this one."""
@@ -661,6 +675,8 @@ class TextCatGraft(TrainablePipe):
     def _recalibrate(self, snapshot: Snapshot, report: Report) -> None:
         """Set the model with other calibration, from which training goes on if there are more documents."""
         if self.training is not None:
+            if self.training.is_over and report.network is None and report.vectors is None:
+                self.training = self.training_on(self.training.corpus, self.steered_learner, report)
             self.training.recalibrate(report)
         self.set_snapshot(snapshot, report)
 

@@ -24,7 +24,6 @@ from ..held_out import ENOUGH_HELD_OUT, MANY_DOCUMENTS, rows_of_splits
 from ..index.places import IndexPlace, OnDisk
 from ..metrics import divided_thresholds, lifted_thresholds
 from ..model.snapshot import Snapshot
-from .annotation import Examples
 from .block_choice import leave_out
 from .checkpoints import Checkpoints
 from .choice import Choice, HeldOut, Scorer, choices_of, first_strengths
@@ -203,6 +202,12 @@ class Training:
             return self.reports[-1]
         return None if self.fit is None else self.fit.report
 
+    @property
+    def is_over(self) -> bool:
+        """Whether a fit has come to its end, of which held-out documents have not chosen a point."""
+        fit = self.fit
+        return fit is not None and fit.finished and not (self.concluded or self._is_evaluated)
+
     def loss(self, report: Report) -> float:
         """The objective of a report, divided by the number of documents."""
         return report.objective / self._n_fitted
@@ -220,11 +225,10 @@ class Training:
         self.strengths = self._strengths_of(report)
 
     @frozen_heap()
-    def add_examples(self, examples: Examples) -> None:
+    def add_examples(self, examples: Iterable[DocPair]) -> None:
         """Read the corpus at the first call, and add the examples that are not in it."""
         self._read_source()
-        for example in examples:
-            self.corpus.add_unseen(example)
+        self.corpus.add_unseen(examples)
 
     def read_from(self, source: Callable[[], Iterable[DocPair]]) -> None:
         """Read the corpus, which has not been read yet, from another source of the same documents, if there is one."""
@@ -429,7 +433,7 @@ class Training:
     def recalibrate(self, report: Report) -> None:
         """Go on from another calibration of the model, if there are more documents."""
         if self.concluded:
-            self.reports[-1] = report
+            self.reports[-1:] = [report]
 
     def _first_strengths(self) -> dict[str, float]:
         """Without word vectors if that is among the choices: a path that has them stops at fewer features."""
