@@ -22,6 +22,8 @@ from .messages import OTHER_FIELDS, count, listed
 GZIP_ERRORS = (EOFError, gzip.BadGzipFile, zlib.error)
 #: What separates the cells of tables, by the endings of their names.
 TABLE_ENDINGS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
+#: What files of gzip begin with.
+GZIP_BEGINNING = b"\x1f\x8b"
 #: The first line by which Excel is told what separates the cells.
 SEPARATOR_LINE = re.compile(rb"(?:\xef\xbb\xbf)?sep=(.)\r?\n?")
 #: Advice about rows that cannot be read. Tables with tabs are often written without quoting.
@@ -57,7 +59,7 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
         In iteration, if a compressed file is damaged.
     """
     number = 0
-    with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as file:
+    with gzip.open(path, "rb") if is_compressed(path) else path.open("rb") as file:
         try:
             for number, line in enumerate(file, start=1):
                 yield number, line
@@ -65,12 +67,20 @@ def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
             raise BadLineError(path, number + 1, f"the compressed file is damaged here: {error}") from error
 
 
+def is_compressed(path: Path) -> bool:
+    """Whether a file is gzip, by its name."""
+    return path.suffix.lower() == ".gz"
+
+
 def decoded_line(path: str | Path, number: int, line: bytes) -> str:
     """Decode a line, without a byte order mark in line 1; raise a BadLineError if it is not UTF-8."""
     try:
         return line.decode("utf-8-sig" if number == 1 else "utf-8")
     except UnicodeDecodeError as error:
-        problem = f"not UTF-8: {error}. Save it as UTF-8 (a table in Excel as CSV UTF-8)."
+        if number == 1 and line.startswith(GZIP_BEGINNING):
+            problem = "the file is compressed by gzip, but its name does not end in .gz. Rename it."
+        else:
+            problem = f"not UTF-8: {error}. Save it as UTF-8 (a table in Excel as CSV UTF-8)."
         raise BadLineError(path, number, problem) from error
 
 
@@ -232,7 +242,7 @@ def as_number(cell: str) -> float | str:
 def json_object(path: str | Path, number: int, line: bytes) -> dict[str, Any]:
     """Parse a line of JSON; raise a BadLineError if it is not an object."""
     try:
-        record = json.loads(decoded_line(path, number, line))
+        record = DECODER.decode(decoded_line(path, number, line))
     except BadLineError:
         raise
     except (ValueError, RecursionError) as error:
@@ -245,6 +255,14 @@ def json_object(path: str | Path, number: int, line: bytes) -> dict[str, Any]:
         hint = " Write one object on each line." if isinstance(record, list) else ""
         raise BadLineError(path, number, f"a JSON object is expected, not {json_kind(record)}.{hint}")
     return record
+
+
+def refuse_constant(name: str) -> None:
+    """Raise a ValueError for NaN and infinities, which Python reads and JSON does not have."""
+    raise ValueError(f"{name} is no value of JSON")
+
+
+DECODER = json.JSONDecoder(parse_constant=refuse_constant)
 
 
 def json_kind(value: Any) -> str:
@@ -298,7 +316,7 @@ def writing(path: Path, compress: bool = True) -> Iterator[IO[bytes]]:
         raise OSError(f"{path} cannot be written: {error.strerror}.") from error
     try:
         with file:
-            with compressing(file) if compress and target.suffix == ".gz" else nullcontext(file) as content:
+            with compressing(file) if compress and is_compressed(target) else nullcontext(file) as content:
                 yield content
             if atomic:
                 file.flush()
@@ -359,6 +377,10 @@ def writing_folder(path: Path) -> Iterator[Path]:
         temporary.mkdir(parents=True)
         yield temporary
         temporary.rename(path)
+    except OSError as error:
+        if error.errno is None or error.filename is not None:
+            raise
+        raise OSError(error.errno, f"{path} cannot be written: {error.strerror}") from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 

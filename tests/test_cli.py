@@ -10,6 +10,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import tomllib
 from collections.abc import Callable, Iterator
 from importlib import import_module
@@ -40,7 +41,7 @@ from conftest import (
 from spacy_graft.cli import init_config as init_config_module
 from spacy_graft.cli import warm as warm_module
 from spacy_graft.cli.app import app
-from spacy_graft.cli.common import TERMINATED, CommandError, Terminated
+from spacy_graft.cli.common import TERMINATED, CommandError, Terminated, quoted
 from spacy_graft.cli.features import write_csv
 from spacy_graft.cli.init_config import CorpusSize, complete_config
 from spacy_graft.cli.inputs import InputText, OnError
@@ -361,6 +362,22 @@ def test_classify_uses_constant_memory(fitted: Language) -> None:
             break
     results.close()
     assert len(fitted.vocab.strings) <= n_words + 1
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a shell of Unix")
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-"])
+def test_closed_standard_streams(closed: str, pipeline: Path, texts: Path, tmp_path: Path) -> None:
+    """As some daemons start commands."""
+    output = tmp_path / "labelled.jsonl"
+    command = f"{sys.executable} -m spacy_graft classify {quoted(pipeline)} {quoted(texts)} --output {quoted(output)}"
+    subprocess.run(["sh", "-c", f"{command} {closed}"], check=True, cwd=tempfile.gettempdir())
+    assert len(output.read_text().splitlines()) == len(texts.read_text().splitlines())
+
+
+def test_files_are_written_once(pipeline: Path, texts: Path, tmp_path: Path) -> None:
+    same = tmp_path / "same.html"
+    assert "would be written twice" in refused("report", pipeline, "--html", same, "--card", same)
+    assert "would be written twice" in refused("evaluate", pipeline, texts, "--output", tmp_path / "reliability.png")
 
 
 @pytest.mark.slow

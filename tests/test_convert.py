@@ -33,7 +33,6 @@ SEVERAL = [
     {"text": "z", "label": ["[c"]},
     {"text": "w", "label": {"a": 0.25, "b": 1}},
     {"text": "v", "label": {}},
-    {"text": "u", "label": [""]},
 ]
 FORMS = ["c.csv", "c.csv.gz", "c.tsv", "c.spacy", "c.jsonl.gz"]
 
@@ -165,7 +164,7 @@ def test_files_are_replaced_if_asked_for(tmp_path: Path) -> None:
         ("/tmp/x", "The label '/tmp/x' cannot"),
         ("a//b", "cannot"),
         (".hidden", "cannot"),
-        ("", "cannot"),
+        (".", "cannot"),
         (["a", "b"], "one label for each text"),
     ],
 )
@@ -194,3 +193,39 @@ def test_what_cannot_be_read_or_written_is_said(tmp_path: Path) -> None:
     assert "bad.csv, line 3: cannot be read as CSV" in refusal(bad, tmp_path / "d.jsonl")
     assert "There is no tokenizer for the language 'qq'" in refusal(source, tmp_path / "c.spacy", "--lang", "qq")
     assert {path.name for path in tmp_path.iterdir()} == {"bad.csv", "c.jsonl", "empty.jsonl"}
+
+
+def test_documents_of_spacy_have_different_ids(tmp_path: Path) -> None:
+    source = write_jsonl(
+        tmp_path / "source.jsonl", [{**RECORDS[0], "id": 5}, RECORDS[1] | {"id": 6}, RECORDS[2] | {"id": 5}]
+    )
+    said = call("convert", source, tmp_path / "c.spacy", code=1).stderr
+    assert "line 3: the id 5 is that of line 1 too" in said
+    call("convert", source, tmp_path / "c.spacy", "--id-field", "")
+    call("convert", source, tmp_path / "c.csv")
+
+
+def test_endings_in_capitals(tmp_path: Path) -> None:
+    source = write_jsonl(tmp_path / "source.jsonl", RECORDS)
+    call("convert", source, tmp_path / "C.JSONL.GZ")
+    assert (tmp_path / "C.JSONL.GZ").read_bytes().startswith(b"\x1f\x8b")
+    call("convert", tmp_path / "C.JSONL.GZ", tmp_path / "back.jsonl")
+    assert rows_of(tmp_path / "back.jsonl") == RECORDS
+    renamed = (tmp_path / "C.JSONL.GZ").rename(tmp_path / "c.jsonl")
+    said = call("convert", renamed, tmp_path / "again.jsonl", code=1).stderr
+    assert "line 1: the file is compressed by gzip, but its name does not end in .gz. Rename it." in said
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ('{"text": "a", "label": ""}', "a label is an empty string"),
+        ('{"text": "a", "x": NaN}', "NaN is no value of JSON"),
+    ],
+)
+def test_lines_that_no_component_can_take(line: str, problem: str, tmp_path: Path) -> None:
+    source = tmp_path / "source.jsonl"
+    source.write_text(json.dumps(RECORDS[0]) + "\n" + line + "\n", encoding="utf-8")
+    said = call("convert", source, tmp_path / "c.csv", code=1).stderr
+    assert f"{source}, line 2: " in said
+    assert problem in said

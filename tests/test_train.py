@@ -7,7 +7,9 @@ import errno
 import json
 import os
 import re
+import shutil
 import signal
+import sys
 import time
 import warnings
 from dataclasses import replace
@@ -22,7 +24,7 @@ from thinc.api import Config
 
 from conftest import PATH, REPOSITORY, WORDS, Record, make_example, make_nlp, make_records, run, write_jsonl
 from spacy_graft.cli.common import Terminated, quoted, terminated_in_order
-from spacy_graft.cli.train import replacing, shipped_configs
+from spacy_graft.cli.train import delete, replacing, shipped_configs
 from spacy_graft.pipeline.loop import is_loop_of_spacy, suit_loop
 from spacy_graft.pipeline.textcat import TextCatGraft
 from test_cli import call
@@ -344,6 +346,77 @@ def test_sigterm_keeps_what_was_there(tmp_path: Path) -> None:
         time.sleep(5)
     assert [path.name for path in tmp_path.iterdir()] == ["model-best"]
     assert (tmp_path / "model-best" / "meta.json").read_text() == "before"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
+def test_what_was_there_is_put_back_undisturbed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "model-best").mkdir()
+    (tmp_path / "model-best" / "meta.json").write_text("before")
+
+    def delete_and_interrupt(path: Path) -> None:
+        delete(path)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr("spacy_graft.cli.train.delete", delete_and_interrupt)
+    with pytest.raises(ValueError, match="it"), replacing(tmp_path):
+        raise ValueError("it")
+    assert [path.name for path in tmp_path.iterdir()] == ["model-best"]
+    assert (tmp_path / "model-best" / "meta.json").read_text() == "before"
+
+
+@pytest.mark.parametrize("left", [["meta.json"], ["meta.json", "component/model"]])
+def test_an_interrupted_copy_of_the_best_pipeline_is_made_again(left: list[str], tmp_path: Path) -> None:
+    """spaCy deletes the best pipeline before and copies the last one in its place."""
+    with pytest.raises(KeyboardInterrupt), replacing(tmp_path):  # noqa: PT012
+        for name in ("meta.json", "component/model"):
+            path = tmp_path / "model-last" / name
+            path.parent.mkdir(exist_ok=True, parents=True)
+            path.write_text("of the last step")
+        for name in left:
+            path = tmp_path / "model-best" / name
+            path.parent.mkdir(exist_ok=True, parents=True)
+            shutil.copy2(tmp_path / "model-last" / name, path)
+        if len(left) == 2:
+            (tmp_path / "model-best" / "component" / "model").write_text("of")
+        raise KeyboardInterrupt
+    best = tmp_path / "model-best"
+    assert {path.name: path.read_text() for path in best.rglob("*") if path.is_file()} == dict.fromkeys(
+        ["meta.json", "model"], "of the last step"
+    )
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["model-best", "model-last"]
+
+
+def test_a_best_pipeline_of_an_earlier_step_stays(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt), replacing(tmp_path):  # noqa: PT012
+        for folder, text in (("model-best", "earlier"), ("model-last", "later")):
+            (tmp_path / folder).mkdir()
+            (tmp_path / folder / "meta.json").write_text(text)
+        raise KeyboardInterrupt
+    assert (tmp_path / "model-best" / "meta.json").read_text() == "earlier"
+
+
+@pytest.mark.parametrize(
+    ("setting", "problem"),
+    [
+        (("--training.eval_frequency", "0"), "[training] eval_frequency must be at least 1, but is 0."),
+        (("--training.seed", "x"), "[training] seed: "),
+        (("--training.patience", "x"), "[training] patience: "),
+        (("--training.max_step", "1"), "There is no setting [training] max_step. Did you mean 'max_steps'?"),
+        (("--nlp.batch_size", "x"), "[nlp] batch_size: "),
+    ],
+)
+def test_settings_of_the_loop_are_checked(
+    setting: tuple[str, str], problem: str, tmp_path: Path, train_records: list[Record]
+) -> None:
+    data = write_csv(tmp_path / "train.csv", train_records)
+    assert f"Error: {problem}" in train(data, *SHORT, *setting, "--output", tmp_path / "model", code=1)
+    assert not (tmp_path / "model").exists()
+
+
+@pytest.mark.skipif(os.name == "nt" or sys.platform == "darwin", reason="names are UTF-8")
+def test_a_name_that_a_config_cannot_hold(tmp_path: Path, train_records: list[Record]) -> None:
+    data = write_csv(Path(f"{tmp_path}/caf\udce9.csv"), train_records)
+    assert "configs are UTF-8, but this name is not" in train(data, *SHORT, code=1)
 
 
 def test_what_a_killed_training_left_is_told_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

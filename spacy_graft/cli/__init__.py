@@ -5,9 +5,27 @@ Importing this package is cheap. Commands import what they need when they are ca
 
 from __future__ import annotations
 
+import os
+import sys
+
 
 def main() -> None:
     """Run ``spacy-graft``."""
+    open_streams()
     from .app import app
 
     app(prog_name="spacy-graft")
+
+
+def open_streams() -> None:
+    """Open what is closed of standard input, output and error, as some daemons start commands, for nothing.
+
+    Otherwise the first file that is opened would be one of them.
+    """
+    for number, (name, mode) in enumerate({"stdin": "r", "stdout": "w", "stderr": "w"}.items()):
+        if getattr(sys, name) is None:
+            null = os.open(os.devnull, os.O_RDWR)
+            os.dup2(null, number)
+            if null != number:
+                os.close(null)
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115

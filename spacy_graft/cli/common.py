@@ -6,6 +6,7 @@ import functools
 import json
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..files import json_text, reason_of
-from ..messages import did_you_mean, listed, one_line, printable
+from ..messages import did_you_mean, listed, one_line, printable, unpaired_surrogate
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -82,6 +83,20 @@ def terminated_in_order() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
 
 
+@contextmanager
+def undisturbed() -> Iterator[None]:
+    """Ignore Ctrl-C and SIGTERM while what was there before is put back in its place."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = [(number, signal.signal(number, signal.SIG_IGN)) for number in (signal.SIGINT, signal.SIGTERM)]
+    try:
+        yield
+    finally:
+        for number, handler in before:
+            signal.signal(number, handler or signal.SIG_DFL)
+
+
 def with_exit_codes(command: Callable[..., None]) -> Callable[..., None]:
     """Return the command with warnings, and errors of its input, as one line on standard error; these set its code."""
 
@@ -99,7 +114,7 @@ def with_exit_codes(command: Callable[..., None]) -> Callable[..., None]:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(BROKEN_PIPE) from None
         except OSError as error:
-            print_message(f"Error: {error.filename}: {reason_of(error)}" if error.filename else f"Error: {error}")
+            print_message(f"Error: {problem_of(error)}")
             raise typer.Exit(BAD_INPUT) from None
         except (CommandError, ValueError) as error:
             print_message(f"Error: {error}")
@@ -112,6 +127,16 @@ def with_exit_codes(command: Callable[..., None]) -> Callable[..., None]:
             raise interruption from None
 
     return run
+
+
+def problem_of(error: OSError) -> str:
+    """What an error of the system says, without its number."""
+    if isinstance(error, shutil.Error) and isinstance(error.args[0], list):  # of a folder, file by file
+        source, *_, problem = error.args[0][0]
+        return f"{source}: {problem}"
+    if error.filename:
+        return f"{error.filename}: {reason_of(error)}"
+    return error.strerror or str(error)
 
 
 def interruption_of_kernel(error: BaseException | None) -> KeyboardInterrupt | None:
@@ -265,6 +290,12 @@ def refuse_own_input(output: str | Path | None, *inputs: str | Path | None) -> N
             raise CommandError(f"{output} is read, and would be replaced. Give another name for what is written.")
 
 
+def refuse_same_output(output: Path | None, other: Path | None) -> None:
+    """Raise a CommandError if two files that are to be written are the same."""
+    if output is not None and other is not None and output.resolve() == other.resolve():
+        raise CommandError(f"{output} would be written twice, with other content. Give another name.")
+
+
 def refuse_options(context: typer.Context, *names: str, why: str) -> None:
     """Raise a CommandError for the first of these parameters that is given; ``why`` says where it has no effect."""
     for parameter in context.command.params:
@@ -274,10 +305,15 @@ def refuse_options(context: typer.Context, *names: str, why: str) -> None:
 
 
 def refuse_dollars(*values: str | None) -> None:
-    """Raise a CommandError for what a config cannot hold: spaCy reads ``$`` as a reference, or doubles it."""
+    """Raise a CommandError for what a config cannot hold: spaCy reads ``$`` as a reference, or doubles it.
+
+    Bytes of a name that are not UTF-8 are surrogates in Python.
+    """
     for value in values:
         if value is not None and "$" in value:
             raise CommandError(f"{value}: configs of spaCy cannot hold names with '$'. Give another name, or a copy.")
+        if value is not None and unpaired_surrogate(value) is not None:
+            raise CommandError(f"{printable(value)}: configs are UTF-8, but this name is not. Give another name.")
 
 
 def trained_component(nlp: Language, name: str | None, source: str) -> TextCatGraft:

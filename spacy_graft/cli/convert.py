@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..files import TABLE_ENDINGS, delimiter_by_name, json_text, writing, writing_folder
-from ..messages import count, listed
+from ..messages import count, listed, listed_in_part
 from .common import CommandError, blank_pipeline, check_overwriting, print_message, refuse_own_input
 from .corpora import is_single, labelled_corpus
 from .inputs import CORPUS_HELP, JSONL_SUFFIXES, STANDARD_INPUT, IdFieldOption, LabelFieldOption, TextFieldOption
@@ -61,7 +61,7 @@ def convert_command(
         if not summary.n_documents:
             raise CommandError(f"{source} has no documents.")
         write(ConvertedTexts(corpus, summary, update), Path(output))
-    print_message(f"Wrote {output}: {count(summary.n_documents, 'document')}, labels {listed(corpus.labels)}.")
+    print_message(f"Wrote {output}: {count(summary.n_documents, 'document')}, labels {listed_in_part(corpus.labels)}.")
 
 
 @dataclass(frozen=True)
@@ -201,6 +201,7 @@ def write_docs(texts: ConvertedTexts, path: Path, lang: str, id_field: str) -> N
         )
     if n_ids:
         corpus.id_field = id_field
+        require_other_ids(corpus)
     weights = {WEIGHT_FIELD} if corpus.content.form == Form.docs else set()
     report_left_out(texts, {corpus.text_field, texts.label_key, id_field, *weights})
     docs = DocBin(store_user_data=True)
@@ -208,6 +209,18 @@ def write_docs(texts: ConvertedTexts, path: Path, lang: str, id_field: str) -> N
         docs.add(example.reference)
     with writing(path) as file:
         file.write(docs.to_bytes())
+
+
+def require_other_ids(corpus: JsonlCorpus) -> None:
+    """Raise a CommandError if two documents have the same id: documents of spaCy are read by their ids."""
+    numbers: dict[Any, int] = {}
+    for number, record in corpus.records():
+        value = record.get(corpus.id_field or "")
+        if numbers.setdefault(json_text(value), number) != number:
+            raise CommandError(
+                f"{corpus.path}, {corpus.content.unit} {number:,}: the id {value!r} is that of {corpus.content.unit} "
+                f'{numbers[json_text(value)]:,} too. Correct it, or leave ids out: --id-field "".'
+            )
 
 
 def write_texts(texts: ConvertedTexts, path: Path) -> None:

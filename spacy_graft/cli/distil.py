@@ -111,6 +111,8 @@ def distil_command(
     check_output(output)
     if config is not None:
         refuse_options(context, "lang", "exclusive", why="with CONFIG: change the config instead")
+    else:
+        refuse_options(context, "code", why="without CONFIG")
     texts = FileTexts(unlabelled, text_field)
     nlp = default_student(lang, exclusive) if config is None else config_pipeline(config, context, code)
     load_vectors(nlp)

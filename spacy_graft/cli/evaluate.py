@@ -24,6 +24,7 @@ from .common import (
     print_message,
     print_tables,
     refuse_own_input,
+    refuse_same_output,
     wants_table,
 )
 from .inputs import CORPUS_HELP, LabelFieldOption, TextFieldOption
@@ -71,6 +72,7 @@ def evaluate_command(
     from .corpora import labelled_corpus
 
     refuse_own_input(output, data)
+    refuse_same_output(output, output and output.with_name(DIAGRAM))
     reader = labelled_corpus(data, text_field, label_field)
     nlp, graft = load_pipeline(model, component)
     # Opened first, so that what cannot be written is said before the work.

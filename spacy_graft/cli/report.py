@@ -21,6 +21,7 @@ from .common import (
     print_tables,
     refuse_options,
     refuse_own_input,
+    refuse_same_output,
     wants_table,
 )
 from .inputs import LabelFieldOption, TextFieldOption
@@ -77,6 +78,7 @@ def report_command(
     pages = [(path, page) for path, page in ((html, model_page), (card, card_page)) if path is not None]
     if pages:
         refuse_options(context, "format", why="with --html or --card")
+    refuse_same_output(html, card)
     for path, _ in pages:
         refuse_own_input(path, data)
     nlp, graft = load_pipeline(model, component)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from functools import cached_property, partial
 from pathlib import Path
 
-from ..files import TABLE_ENDINGS, BadLineError, json_object, numbered_lines, table_records
+from ..files import TABLE_ENDINGS, BadLineError, is_compressed, json_object, numbered_lines, table_records
 from ..pipeline.contents import Content, Form, Record, content_of
 from ..pipeline.reader import JsonlCorpus
 from .common import CommandError
@@ -77,7 +77,7 @@ class TextLines(JsonlCorpus):
     @property
     def total_bytes(self) -> int | None:
         """Size of the lines; None if it is unknown (standard input, compressed files, tables)."""
-        is_known = self._is_stored and self.path.suffix != ".gz" and self.content.form == Form.jsonl
+        is_known = self._is_stored and not is_compressed(self.path) and self.content.form == Form.jsonl
         return self.path.stat().st_size if is_known else None
 
 

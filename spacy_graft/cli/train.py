@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..files import writing
+from ..files import writing, writing_folder
 from ..messages import did_you_mean, listed, listed_in_part, printable
 from .common import (
     CommandError,
@@ -27,6 +27,7 @@ from .common import (
     quoted,
     refuse_dollars,
     refuse_options,
+    undisturbed,
 )
 from .component_options import check_options
 from .corpora import LabelValues, are_several, is_single, label_values, positive_of
@@ -48,8 +49,7 @@ spacy-graft train train.jsonl --config network --paths.unlabelled more.jsonl
 spacy-graft train train.jsonl --components.textcat_graft.learner.max_features 500
 """
 #: What a training writes into its folder: its config, the best pipeline, and the last one.
-CONFIG_FILE, BEST = "config.cfg", "model-best"
-WRITTEN = (CONFIG_FILE, BEST, "model-last")
+CONFIG_FILE, BEST, LAST = WRITTEN = ("config.cfg", "model-best", "model-last")
 READER = "spacy_graft.JsonlCorpus.v1"
 #: Paths that need not be set: the file is then searched for in its default places.
 OPTIONAL_PATHS = ("lexicon",)
@@ -131,6 +131,7 @@ def train_command(
     blank_pipeline(settings["nlp"]["lang"], tokenizer_of(settings))
     for name in graft_sections(settings):
         check_options(name, settings.interpolate()["components"][name])
+    check_loop(settings)
     settings = fill_syntax(settings, config, syntax)
     check_files(settings, component, config)
     found = labels_found(opened_corpora(settings))
@@ -169,14 +170,40 @@ def replacing(output: Path) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        if before or not (output / BEST).exists():
-            for name in WRITTEN:
-                delete(output / name)
-            for name in before:
-                os.replace(kept / name, output / name)
-        delete(kept)
+        with undisturbed():
+            if before or not (output / BEST).exists():
+                for name in WRITTEN:
+                    delete(output / name)
+                for name in before:
+                    os.replace(kept / name, output / name)
+            else:
+                complete_best(output)
+            delete(kept)
         raise
-    delete(kept)
+    with undisturbed():
+        delete(kept)
+
+
+def complete_best(output: Path) -> None:
+    """Copy the last pipeline to the best one again if that was interrupted: spaCy deletes the one before, and copies.
+
+    Copied files have the times of their sources.
+    """
+    best, last = output / BEST, output / LAST
+    names = [path.relative_to(last) for path in last.rglob("*") if path.is_file()]
+    found = [name for name in names if (best / name).is_file()]
+    copied = [name for name in found if is_copy(best / name, last / name)]
+    if len(found) == len(names) and len(copied) in (0, len(names)):
+        return
+    delete(best)
+    with writing_folder(best) as folder:
+        shutil.copytree(last, folder, dirs_exist_ok=True)
+
+
+def is_copy(path: Path, other: Path) -> bool:
+    """Whether two files have the same size and time."""
+    one, another = path.stat(), other.stat()
+    return (one.st_size, one.st_mtime_ns) == (another.st_size, another.st_mtime_ns)
 
 
 def copy_to(path: Path, copy: Path) -> None:
@@ -286,6 +313,26 @@ def check_data_options(overrides: list[str], data: str, dev: str | None) -> None
             f"DATA and --dev are both {dev}. Texts to choose the model on must be others than those it is trained on. "
             f"Without --dev, one document in ten is held out."
         )
+
+
+def check_loop(config: Config) -> None:
+    """Raise a CommandError for settings of the loop that spaCy does not know, or that are of another type."""
+    from spacy.schemas import ConfigSchemaNlp, ConfigSchemaTraining
+    from spacy.util import registry
+    from thinc.api import ConfigValidationError
+
+    settings = config.interpolate()
+    for section, schema in {"nlp": ConfigSchemaNlp, "training": ConfigSchemaTraining}.items():
+        known: list[str] = list(schema.model_fields)  # type: ignore[attr-defined]  # not in the stub
+        if unknown := [name for name in settings[section] if name not in known]:
+            raise CommandError(f"There is no setting [{section}] {unknown[0]}.{did_you_mean(unknown[0], known)}")
+        try:
+            registry.resolve(settings[section], schema=schema)
+        except ConfigValidationError as error:
+            (first, *_) = error.errors
+            raise CommandError(f"[{section}] {'.'.join(map(str, first['loc']))}: {first['msg']}.") from error
+    if (frequency := settings["training"]["eval_frequency"]) < 1:
+        raise CommandError(f"[training] eval_frequency must be at least 1, but is {frequency}.")
 
 
 def check_files(config: Config, component: str, name: str) -> None:

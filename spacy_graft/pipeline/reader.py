@@ -316,6 +316,8 @@ class JsonlCorpus:
         for label in found:
             if not isinstance(label, str):
                 raise self._bad(number, f"a label must be a string, not {json_kind(label)}.")
+            if not label:
+                raise self._bad(number, "a label is an empty string. Of a text without a label, the labels are [].")
             self._check_surrogates(number, label)
         return set(found)
 

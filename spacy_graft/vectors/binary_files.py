@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..files import GZIP_ERRORS, BadLineError
+from ..files import GZIP_ERRORS, BadLineError, is_compressed
 from ..options import LARGEST_COUNT
 from ..registry import graft_vectors
 from .word_vectors import WordVectors
@@ -62,7 +62,7 @@ def read_binary_vectors(path: Path) -> WordVectors:
 
 def decompressed_bytes(path: Path) -> bytes:
     """The bytes of a file, decompressed if its name ends in ``.gz``."""
-    if path.suffix != ".gz":
+    if not is_compressed(path):
         return path.read_bytes()
     try:
         return gzip.decompress(path.read_bytes())
