@@ -245,7 +245,8 @@ def write_texts(texts: ConvertedTexts, path: Path) -> None:
 def checked_folder(label: Any) -> PurePosixPath:
     """The folder of a label, where / separates nested folders; a CommandError if the label cannot name one."""
     folder = PurePosixPath(label if isinstance(label, str) else "")
-    if folder.as_posix() != label or folder.is_absolute() or any(part.startswith(".") for part in folder.parts):
+    is_hidden = not folder.parts or any(part.startswith(".") for part in folder.parts)
+    if folder.as_posix() != label or folder.is_absolute() or is_hidden:
         raise CommandError(f"The label {label!r} cannot be the name of a folder. Choose another format.")
     return folder
 
