@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from spacy_graft.pipeline.textcat import TextCatGraft
 from spacy_graft.pipeline.vectors import pipeline_vectors, vectors_of_vocab
 from spacy_graft.vectors.word_scores import WrittenScores
 from spacy_graft.vectors.word_vectors import WordVectors
+from test_cli import call
 
 VECTORS = {"vectors": {"@graft_features": "spacy_graft.Vectors.v1"}}
 #: Words of the labels, and such as no training document has.
@@ -141,6 +143,20 @@ def test_a_word_is_explained_beside_the_features(trained: Language) -> None:
     assert ("drums", "token n-gram") in parts
     shares = sum(part.value for (_, kind), part in parts.items() if kind == "word vector")
     assert shares == pytest.approx(1.0)
+
+
+def test_what_comes_from_outside_is_marked(trained: Language, tmp_path: Path) -> None:
+    doc = trained.make_doc("drums and a Trombone, drums")
+    label = component_of(trained).explain(doc)["music"]
+    assert "Trombone (word vector)" in str(label)
+    assert "drums\n" in str(label)  # a word of the training texts
+    (row,) = (row for row in label.to_dict()["words"] if row["text"] == "Trombone")
+    assert [part["kind"] for part in row["features"]] == ["word vector"]
+    trained.to_disk(tmp_path / "model")
+    table = call("explain", tmp_path / "model", doc.text, "--label", "music", "--format", "table").stdout
+    assert " a (word vector)" in " ".join(table.split())
+    page = spacy_graft.render(doc, component_of(trained), style="table", label="music")
+    assert re.search("Trombone</th><td[^>]*>1</td><td><small>.*trombone.*word vector</small>", page)
 
 
 def test_strongest_words(trained: Language) -> None:

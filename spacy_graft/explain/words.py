@@ -20,6 +20,8 @@ from .contributions import Contribution
 
 #: An n-gram makes its words a phrase if it is at least this share of what the strongest of them has alone.
 MIN_PHRASE_SHARE = 0.5
+#: The kind of contributions from outside the training texts, which tables mark.
+OUTSIDE = "word vector"
 #: Scripts without spaces between words, whose characters are words of their own unless a tokenizer knows better: Thai
 #: to Myanmar, Khmer, kana and Han.
 UNSPACED = re.compile(
@@ -73,9 +75,17 @@ class WordEvidence(NamedTuple):
     places: tuple[tuple[int, int], ...]
     parts: tuple[tuple[Contribution, float], ...]
 
+    @property
+    def is_outside(self) -> bool:
+        """Whether all of it comes from outside the training texts."""
+        return all(part.kind == OUTSIDE for part, _ in self.parts)
+
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""
-        features = [{"text": part.text, "block": part.block, "contribution": share} for part, share in self.parts]
+        features = [
+            {"text": part.text, "block": part.block, "kind": part.kind, "contribution": share}
+            for part, share in self.parts
+        ]
         return {"text": self.text, "contribution": self.contribution, "places": self.places, "features": features}
 
 
