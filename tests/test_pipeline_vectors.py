@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -156,7 +155,7 @@ def test_what_comes_from_outside_is_marked(trained: Language, tmp_path: Path) ->
     table = call("explain", tmp_path / "model", doc.text, "--label", "music", "--format", "table").stdout
     assert " a (word vector)" in " ".join(table.split())
     page = spacy_graft.render(doc, component_of(trained), style="table", label="music")
-    assert re.search("Trombone</th><td[^>]*>1</td><td><small>.*trombone.*word vector</small>", page)
+    assert "<small><bdi>trombone</bdi> word vector</small>" in page
 
 
 def test_strongest_words(trained: Language) -> None:
