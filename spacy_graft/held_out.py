@@ -115,12 +115,25 @@ class Judge:
         return 1.0 / self.targets.values.shape[1] if self.exclusive else 0.5
 
     @cached_property
-    def of_shares(self) -> float:
-        """The log-loss of the shares of labels, for all documents alike: 0 if all have the same labels."""
+    def losses_of_shares(self) -> np.ndarray:
+        """Of each document, the log-loss of the shares of labels, for all alike: float64 (n_documents)."""
         targets = self.targets
         importance = targets.known * targets.weights[:, None]
         shares = (importance * targets.values).sum(axis=0) / np.maximum(importance.sum(axis=0), 1e-300)
-        return self.mean(self.losses(np.broadcast_to(shares, targets.values.shape)))
+        return self.losses(np.broadcast_to(shares, targets.values.shape))
+
+    @cached_property
+    def of_shares(self) -> float:
+        """The mean of these: 0 if all documents have the same labels."""
+        return self.mean(self.losses_of_shares)
+
+    def is_explained(self, losses: np.ndarray) -> bool:
+        """Whether a model with these losses is better than the shares of labels, and not by chance.
+
+        Its log-loss is lower by more than a standard error of the difference. One document says nothing.
+        """
+        gains = self.losses_of_shares - losses
+        return len(gains) < 2 or self.mean(gains) > self.error(gains)
 
     @cached_property
     def baseline(self) -> float:

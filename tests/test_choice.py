@@ -580,6 +580,24 @@ def test_a_last_step_that_repeats_the_chosen_one_is_no_point() -> None:
     assert named_points([*points, points[1]]) == named_points(points) == {"best": 1, "one_se": 1}
 
 
+def test_labels_that_texts_do_not_tell_are_warned_of() -> None:
+    rng = np.random.default_rng(0)
+    nlp = make_nlp()
+
+    def examples(n: int) -> list[Example]:
+        texts = [" ".join(rng.choice(list("abcdefgh"), 6)) for _ in range(n)]
+        return [
+            make_example(nlp, text, {"a": float(one), "b": 1.0 - one})
+            for text, one in zip(texts, rng.integers(0, 2, n), strict=True)
+        ]
+
+    with pytest.warns(
+        UserWarning, match=r"no better than by the shares of their labels \(log-loss 0\.\d+ and 0\.69\d\d\)"
+    ):
+        spacy_graft.fit(nlp, examples(200), dev=examples(200))
+
+
+@pytest.mark.filterwarnings("ignore:.*predicted no better than by the shares")
 def test_where_folds_cannot_be_trained_dev_chooses_alone() -> None:
     """A fold can have no symbol where the whole corpus has some."""
     nlp = make_nlp()

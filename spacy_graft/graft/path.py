@@ -56,6 +56,13 @@ class PathFit(StateFit):
             lowest, there = self._l1_of(number), like.l1_ratio * self.report.l1_max
             self._arrived(number, self._next_point(lowest, there if there > SAME * lowest else lowest))
 
+    def last_before(self, like: Report) -> int:
+        """The same, above the L1 strength of the report: with word vectors, models are full at a larger one."""
+        last = like.points - 1
+        while last > 0 and self.learner.l1_min_ratio ** (last / self.learner.steps) <= like.l1_ratio:
+            last -= 1
+        return last
+
     def pass_by(self, last: int) -> None:
         """One round at the next point but one: it is near its optimum, which later ones begin at, and not certified."""
         if not self.finished:

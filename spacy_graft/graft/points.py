@@ -44,6 +44,10 @@ class PointFit(ABC):
         """Go to the next point, at which another fit, of nearly the same documents and features, has this report."""
         self.step()
 
+    def last_before(self, like: Report) -> int:
+        """The number of the last point that is passed on the way to that of a report."""
+        return like.points - 1
+
     def solution(self) -> Solution:
         """The model of the present point, under :attr:`refit`."""
         return self.refitted(self.refit)

@@ -393,6 +393,8 @@ class Training:
             self.path_to(chosen.report)
             model = self.refitted(chosen.report)
         self._is_concluding = False
+        if not model.report.n_folds:
+            self._warn_of_noise(chosen.losses)
         return self._concluded(model)
 
     def _chosen_of_all(self, chosen: Report, corpus: ExtractedCorpus, held_out: HeldOut) -> Report:
@@ -513,7 +515,7 @@ class Training:
         self.fit = None  # frees its memory before the next fit allocates
         trim_heap()
         fit = self.fit = cast("PointFit", self._begun_fit(towards=like))
-        last = like.points - 1
+        last = fit.last_before(like)
         while not fit.finished and fit.report.points <= last:
             self._do(fit, partial(fit.arrive, like) if fit.report.points == last else partial(fit.pass_by, last))
         return fit
@@ -542,6 +544,16 @@ class Training:
             n_folds=like.n_folds,
         )
         return solution, report.with_strengths(self.strengths)
+
+    def _warn_of_noise(self, losses: np.ndarray) -> None:
+        held_out = self.held_out
+        if held_out is not None and held_out.of_shares > 0.0 and not held_out.is_explained(losses):
+            warnings.warn(
+                f"[{self.corpus.reader.component}] The held-out documents are predicted no better than by the shares "
+                f"of their labels (log-loss {held_out.mean(losses):.4f} and {held_out.of_shares:.4f}): what the model "
+                f"has learnt may be chance. Do the texts tell their labels? Look at some.",
+                stacklevel=5,
+            )
 
     def _warn_of_empty(self, fit: Fit) -> None:
         if fit.finished and (reason := why_empty(self.learner, fit.report, self._n_fitted)):
