@@ -42,6 +42,12 @@ def client_of(scheduler: str, n_workers: int) -> Client:
             n_workers=n_workers, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.ERROR
         )
         return Client(cluster, set_as_default=False)
+    except RuntimeError as error:
+        # A process of a worker has run the script of the user, which starts a cluster.
+        raise ValueError(
+            f"The workers of the Dask cluster do not start: {one_line(error).rstrip('.')}. A script that starts a "
+            f'cluster does so under if __name__ == "__main__":.'
+        ) from error
     except (OSError, ValueError) as error:
         raise ValueError(
             f"No Dask scheduler answers at {scheduler!r}: {error}. Start it, or correct the address."

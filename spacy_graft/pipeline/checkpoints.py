@@ -111,9 +111,11 @@ class Checkpoints:
     def _go_on_without(self, problem: str, error: OSError) -> None:
         """Warn of a file that cannot be used, and use no further ones."""
         self.broken = True
+        last = (
+            f": if it is interrupted, it is resumed from the last one in {self.folder}" if self.folder.is_dir() else ""
+        )
         warnings.warn(
-            f"[{self.component}] {problem} ({reason_of(error)}). Training goes on without checkpoints: if it is "
-            f"interrupted, it is resumed from the last one in {self.folder}.",
+            f"[{self.component}] {problem} ({reason_of(error)}). Training goes on without checkpoints{last}.",
             stacklevel=3,
         )
 

@@ -56,7 +56,10 @@ def read_binary_vectors(path: Path) -> WordVectors:
         words.append(decoded(path, number, data[start:space].lstrip(b"\n")))
         vectors[number - 1] = np.frombuffer(data, "<f4", n_columns, space + 1)
     if data[end : end + 2] not in (b"", b"\n"):
-        raise ValueError(f"{path} goes on after the {n_words:,} words that its first line says: it is damaged.")
+        raise ValueError(
+            f"{path} goes on after the {n_words:,} words that its first line says: it is damaged, or a text file "
+            f"(spacy_graft.TextVectors.v1)."
+        )
     return WordVectors(tuple(words), vectors, str(path))
 
 

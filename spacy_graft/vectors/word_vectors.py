@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from ..messages import listed
-
 
 @dataclass(frozen=True, eq=False)
 class WordVectors:
@@ -120,6 +118,9 @@ def check_words(words: Sequence[Any], source: str) -> None:
         if not isinstance(word, str) or not word:
             raise ValueError(f"{source}: word {number:,} is {word!r}, but must be a string that is not empty.")
     if len(set(words)) < len(words):
-        seen: set[str] = set()
-        twice = [word for word in words if word in seen or seen.add(word)]  # type: ignore[func-returns-value]
-        raise ValueError(f"{source}: {len(twice):,} words are there twice: {listed(twice)}. Keep one vector of each.")
+        first: dict[str, int] = {}
+        twice = [number for number, word in enumerate(words, start=1) if first.setdefault(word, number) != number]
+        word, more = words[twice[0] - 1], f" {len(twice) - 1:,} more words are there twice." if len(twice) > 1 else ""
+        raise ValueError(
+            f"{source}: word {twice[0]:,} is {word!r}, as word {first[word]:,} is.{more} Keep one vector of each word."
+        )
