@@ -1,6 +1,7 @@
 """Time and memory a character as text grows, with indexes in memory, in files, and on a Dask cluster.
 
     python benchmarks/growth.py --data DATA [--smallest 1] [--largest 256] [--place memory|disk|dask] [--threads 1]
+                                            [--shard-size 8.4]
 
 The texts are those of 20newsgroups, repeated with words swapped for invented ones in each copy, so that new text brings
 new n-grams. They are made one after the other and not kept.
@@ -21,6 +22,7 @@ import typer
 from common import measured, pin_threads, print_table, texts_and_labels
 
 from spacy_graft import Dask, Grafting, GraftTextClassifier, InMemory, OnDisk
+from spacy_graft.index import on_disk
 
 
 def grown(data: Path, megabytes: int) -> Iterator[tuple[str, str]]:
@@ -77,8 +79,11 @@ class Anonymous:
         self._watch.join()
 
 
-def trained(data: Path, megabytes: int, l1: float, place: str, folder: Path, threads: int) -> Iterator[dict[str, Any]]:
+def trained(
+    data: Path, megabytes: int, l1: float, place: str, folder: Path, threads: int, shard_size: int
+) -> Iterator[dict[str, Any]]:
     """Fit at an L1 strength in proportion to the documents; two labels (computers or not)."""
+    on_disk.SHARD_SIZE = shard_size
 
     def fitted(l1: float, texts: Iterable[str], labels: list[str], name: str) -> GraftTextClassifier:
         model = GraftTextClassifier(Grafting(l1=l1, tol=1e-3), min_df=1, lowercase=False)
@@ -108,6 +113,7 @@ def main(
     largest: Annotated[int, typer.Option(help="Largest size, in million characters.")] = 256,
     place: Annotated[str, typer.Option(help="memory, disk or dask.")] = "memory",
     threads: Annotated[int, typer.Option(help="Threads, or workers on this machine.")] = 1,
+    shard_size: Annotated[float, typer.Option(help="Million suffixes of a shard in files.")] = on_disk.SHARD_SIZE / 1e6,
 ) -> None:
     """Double the text until it is as large as asked."""
     pin_threads()
@@ -115,7 +121,7 @@ def main(
     size = smallest
     while size <= largest:
         with tempfile.TemporaryDirectory(dir=".") as folder:
-            run = measured(trained, data, size, 0.001, place, Path(folder), threads)
+            run = measured(trained, data, size, 0.001, place, Path(folder), threads, round(shard_size * 1e6))
         result, report = run.result, run.result["report"]
         characters = result["characters"]
         rows.append([
@@ -128,7 +134,9 @@ def main(
         size *= 2
     header = ("M characters", "documents", "l1", "CPU s", "µs a character", "wall s", "of it index", "MB above start",
               "bytes a character", "MB of files", "distinct columns", "features", "rounds", "gap / F(0)")  # fmt: skip
-    print_table(f"Growth: characters of any length, l1 = documents / 1000, {place}, {threads} threads", header, rows)
+    shards = "" if place == "memory" else f", shards of {shard_size:.3g} million"
+    title = f"Growth: characters of any length, l1 = documents / 1000, {place}, {threads} threads{shards}"
+    print_table(title, header, rows)
 
 
 if __name__ == "__main__":
