@@ -368,3 +368,11 @@ def test_documents_that_a_memory_zone_would_forget() -> None:
 @WITHOUT_FEATURES
 def test_numpy_truth_values_are_targets(nlp: Language) -> None:
     start(nlp, [{"a": np.True_, "b": np.False_}, {"a": np.False_, "b": np.True_}] * 3)
+
+
+@WITHOUT_FEATURES
+@pytest.mark.parametrize("option", ["network_choices", "vectors_choices"])
+def test_strengths_of_what_there_is_not(option: str) -> None:
+    nlp = make_nlp(learner={**PATH, option: [0.1]})
+    with pytest.warns(UserWarning, match=f"{option} of the learner has no effect without a"):
+        start(nlp, CATS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -19,6 +20,7 @@ from .vectors import VectorsSource, vectors_block, vectors_of_vocab
 if TYPE_CHECKING:
     from .network import NetworkSource
     from .textcat import TextCatGraft
+    from .training import Resources
 
 
 def checked_examples(component: TextCatGraft, examples: Examples) -> Examples:
@@ -123,6 +125,17 @@ def checkpoint_path(component: TextCatGraft, folder: str | None) -> Path | None:
             f"{type(learner).__name__}{under}. Remove checkpoints from [initialize.components.{name}]."
         )
     return None if folder is None else Path(folder)
+
+
+def warn_of_unused_choices(component: TextCatGraft, resources: Resources) -> None:
+    """Warn of strengths to try of a network or of word vectors, if there are none."""
+    missing = {
+        "network_choices": None if resources.network else "network in initialize",
+        "vectors_choices": None if resources.vectors else "block of word vectors",
+    }
+    for option, what in missing.items():
+        if what is not None and getattr(component.learner, option, None):
+            warnings.warn(f"[{component.name}] {option} of the learner has no effect without a {what}.", stacklevel=3)
 
 
 def index_place(component: TextCatGraft, shards: Callable[..., Any] | None) -> IndexPlace:

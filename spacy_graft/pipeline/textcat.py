@@ -50,6 +50,7 @@ from .initialization import (
     network_source,
     require_labels,
     vectors_source,
+    warn_of_unused_choices,
 )
 from .judging import can_judge, choose, held_out_of, warn_of_trained
 from .loop import is_loop_of_spacy, suit_loop
@@ -383,6 +384,7 @@ class TextCatGraft(TrainablePipe):
             vectors_source(self, vectors),
             index_place(self, shards),
         )
+        warn_of_unused_choices(self, resources)
         snapshot = Snapshot.without_features(self.model.attrs["blocks"], len(all_labels))
         # Until here nothing has changed.
         self.cfg["labels"] = []
