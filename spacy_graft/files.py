@@ -242,7 +242,7 @@ def as_number(cell: str) -> float | str:
 def json_object(path: str | Path, number: int, line: bytes) -> dict[str, Any]:
     """Parse a line of JSON; raise a BadLineError if it is not an object."""
     try:
-        record = DECODER.decode(decoded_line(path, number, line))
+        record = json.loads(decoded_line(path, number, line))
     except BadLineError:
         raise
     except (ValueError, RecursionError) as error:
@@ -255,14 +255,6 @@ def json_object(path: str | Path, number: int, line: bytes) -> dict[str, Any]:
         hint = " Write one object on each line." if isinstance(record, list) else ""
         raise BadLineError(path, number, f"a JSON object is expected, not {json_kind(record)}.{hint}")
     return record
-
-
-def refuse_constant(name: str) -> None:
-    """Raise a ValueError for NaN and infinities, which Python reads and JSON does not have."""
-    raise ValueError(f"{name} is no value of JSON")
-
-
-DECODER = json.JSONDecoder(parse_constant=refuse_constant)
 
 
 def json_kind(value: Any) -> str:

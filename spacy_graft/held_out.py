@@ -115,25 +115,16 @@ class Judge:
         return 1.0 / self.targets.values.shape[1] if self.exclusive else 0.5
 
     @cached_property
-    def losses_of_shares(self) -> np.ndarray:
-        """Of each document, the log-loss of the shares of labels, for all alike: float64 (n_documents)."""
+    def of_shares(self) -> float:
+        """The log-loss of the shares of labels, for all documents alike: 0 if all have the same labels."""
         targets = self.targets
         importance = targets.known * targets.weights[:, None]
         shares = (importance * targets.values).sum(axis=0) / np.maximum(importance.sum(axis=0), 1e-300)
-        return self.losses(np.broadcast_to(shares, targets.values.shape))
+        return self.mean(self.losses_of(shares))
 
-    @cached_property
-    def of_shares(self) -> float:
-        """The mean of these: 0 if all documents have the same labels."""
-        return self.mean(self.losses_of_shares)
-
-    def is_explained(self, losses: np.ndarray) -> bool:
-        """Whether a model with these losses is better than the shares of labels, and not by chance.
-
-        Its log-loss is lower by more than a standard error of the difference. One document says nothing.
-        """
-        gains = self.losses_of_shares - losses
-        return len(gains) < 2 or self.mean(gains) > self.error(gains)
+    def losses_of(self, shares: np.ndarray) -> np.ndarray:
+        """The log-loss of each document where all have the same probabilities of labels: float64 (n_documents)."""
+        return self.losses(np.broadcast_to(shares, self.targets.values.shape))
 
     @cached_property
     def baseline(self) -> float:

@@ -376,8 +376,10 @@ def test_closed_standard_streams(closed: str, pipeline: Path, texts: Path, tmp_p
 
 def test_files_are_written_once(pipeline: Path, texts: Path, tmp_path: Path) -> None:
     same = tmp_path / "same.html"
-    assert "would be written twice" in refused("report", pipeline, "--html", same, "--card", same)
-    assert "would be written twice" in refused("evaluate", pipeline, texts, "--output", tmp_path / "reliability.png")
+    assert "Both outputs would be written to" in refused("report", pipeline, "--html", same, "--card", same)
+    assert "Both outputs would be written to" in refused(
+        "evaluate", pipeline, texts, "--output", tmp_path / "reliability.png"
+    )
 
 
 @pytest.mark.slow

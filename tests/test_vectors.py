@@ -66,7 +66,7 @@ def test_word2vec_and_fasttext_files(tmp_path, ending):
         (["1 " + "9" * 30, "a 1"], 1, "the numbers of words and columns that it gives are too large"),
         (["9" * 5000 + " 2", "a 1 2"], 1, "are too large"),
         (["3 2", "a 1 2", "b 1 2"], None, "has 2 words, but its first line says 3: it is cut off"),
-        (["a 1 2", "a 3 4"], None, "word 2 is 'a', as word 1 is"),
+        (["a 1 2", "a 3 4"], None, "words 1 and 2 are both 'a'"),
     ],
 )
 def test_text_files_that_are_refused(tmp_path, lines, line, problem):
@@ -137,7 +137,7 @@ def test_binary_files(tmp_path, name, end):
         (binary(end=b"\n") + b"\n", "goes on after the 3 words"),
         (binary(("a" * 99, "b", "c"), first=b"4 3"), "word 4: cut off or damaged"),
         (binary(("a", "好".encode()[:2], "b")), "word 2: not UTF-8"),
-        (binary(("a", "b", "a")), "word 3 is 'a', as word 1 is"),
+        (binary(("a", "b", "a")), "words 1 and 3 are both 'a'"),
         (binary(("a", "", "b" * 9)), "word 2 is ''"),
         (binary(vectors=np.where(VECTORS == 0.5, np.nan, VECTORS)), "vector 3 has values that are no finite"),
         (binary(vectors=np.where(VECTORS == 0.5, np.inf, VECTORS)), "vector 3 has values that are no finite"),
@@ -330,7 +330,11 @@ def test_a_tokenizer_that_is_none(tmp_path):
 
 @pytest.mark.parametrize(
     ("words", "problem"),
-    [(("a", "b"), "2 words and 3 vectors"), (("a", "b", ""), "word 3 is ''"), (("a", "b", "a"), "word 3 is 'a'")],
+    [
+        (("a", "b"), "2 words and 3 vectors"),
+        (("a", "b", ""), "word 3 is ''"),
+        (("a", "b", "a"), "words 1 and 3 are both 'a'"),
+    ],
 )
 def test_word_vectors_that_are_refused(words, problem):
     with pytest.raises(ValueError, match=problem):

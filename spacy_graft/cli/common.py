@@ -293,7 +293,7 @@ def refuse_own_input(output: str | Path | None, *inputs: str | Path | None) -> N
 def refuse_same_output(output: Path | None, other: Path | None) -> None:
     """Raise a CommandError if two files that are to be written are the same."""
     if output is not None and other is not None and output.resolve() == other.resolve():
-        raise CommandError(f"{output} would be written twice, with other content. Give another name.")
+        raise CommandError(f"Both outputs would be written to {output}. Give one of them another name.")
 
 
 def refuse_options(context: typer.Context, *names: str, why: str) -> None:

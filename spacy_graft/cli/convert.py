@@ -217,9 +217,10 @@ def require_other_ids(corpus: JsonlCorpus) -> None:
     for number, record in corpus.records():
         value = record.get(corpus.id_field or "")
         if numbers.setdefault(json_text(value), number) != number:
+            unit, other = corpus.content.unit, numbers[json_text(value)]
             raise CommandError(
-                f"{corpus.path}, {corpus.content.unit} {number:,}: the id {value!r} is that of {corpus.content.unit} "
-                f'{numbers[json_text(value)]:,} too. Correct it, or leave ids out: --id-field "".'
+                f"{corpus.path}, {unit} {number:,}: {unit} {other:,} has the same id, {value!r}. Change one of them, "
+                f'or leave ids out: --id-field "".'
             )
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..files import writing, writing_folder
+from ..files import hidden_beside, writing
 from ..messages import did_you_mean, listed, listed_in_part, printable
 from .common import (
     CommandError,
@@ -187,23 +187,19 @@ def replacing(output: Path) -> Iterator[None]:
 def complete_best(output: Path) -> None:
     """Copy the last pipeline to the best one again if that was interrupted: spaCy deletes the one before, and copies.
 
-    Copied files have the times of their sources.
+    A copied folder has the time of its source when the copy is complete, and not before.
     """
     best, last = output / BEST, output / LAST
-    names = [path.relative_to(last) for path in last.rglob("*") if path.is_file()]
-    found = [name for name in names if (best / name).is_file()]
-    copied = [name for name in found if is_copy(best / name, last / name)]
-    if len(found) == len(names) and len(copied) in (0, len(names)):
+    times = best.stat()
+    if times.st_mtime_ns < times.st_ctime_ns:
         return
-    delete(best)
-    with writing_folder(best) as folder:
-        shutil.copytree(last, folder, dirs_exist_ok=True)
-
-
-def is_copy(path: Path, other: Path) -> bool:
-    """Whether two files have the same size and time."""
-    one, another = path.stat(), other.stat()
-    return (one.st_size, one.st_mtime_ns) == (another.st_size, another.st_mtime_ns)
+    copy = hidden_beside(best)
+    try:
+        shutil.copytree(last, copy)
+        delete(best)
+        os.replace(copy, best)
+    finally:
+        shutil.rmtree(copy, ignore_errors=True)
 
 
 def copy_to(path: Path, copy: Path) -> None:
@@ -317,11 +313,12 @@ def check_data_options(overrides: list[str], data: str, dev: str | None) -> None
 
 def check_loop(config: Config) -> None:
     """Raise a CommandError for settings of the loop that spaCy does not know, or that are of another type."""
+    from spacy.language import Language
     from spacy.schemas import ConfigSchemaNlp, ConfigSchemaTraining
     from spacy.util import registry
-    from thinc.api import ConfigValidationError
+    from thinc.api import Config, ConfigValidationError
 
-    settings = config.interpolate()
+    settings = Config(Language.default_config).merge(config).interpolate()
     for section, schema in {"nlp": ConfigSchemaNlp, "training": ConfigSchemaTraining}.items():
         known: list[str] = list(schema.model_fields)  # type: ignore[attr-defined]  # not in the stub
         if unknown := [name for name in settings[section] if name not in known]:

@@ -117,10 +117,13 @@ def with_words(examples: Iterable[DocPair], blocks: Mapping[str, Block], vocab: 
 
     A component that was added with a ``source`` has the vocab of the pipeline that it was taken from.
     """
+    reading = [(block, set[bytes]()) for block in blocks.values() if is_reading_block(block)]
     for example in examples:
         doc = example.predicted
         if doc.vocab is not vocab:
-            for block in filter(is_reading_block, blocks.values()):
-                for symbols in np.unique(block.symbols(doc), axis=0):
-                    block.values(block.names(np.atleast_1d(symbols), doc.vocab.strings), vocab.strings)
+            for block, known in reading:
+                for symbols in map(np.atleast_1d, block.symbols(doc)):
+                    if (key := symbols.tobytes()) not in known:
+                        known.add(key)
+                        block.values(block.names(symbols, doc.vocab.strings), vocab.strings)
         yield example

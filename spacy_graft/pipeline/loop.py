@@ -84,7 +84,7 @@ def suit_weights(nlp: Language, component: TextCatGraft, settings: dict[str, Any
     is_meant = CHOICE not in weights and weights.get(LOG_LOSS, 0.0) <= 0.0
     if not wrong or is_meant or any(has_such_scores(nlp, name) for name in others):
         return
-    wanted = dict.fromkeys(wrong, 0.0) | {CHOICE: sum(weights.values())}
+    wanted = dict.fromkeys(wrong, 0.0) | {CHOICE: sum(map(abs, weights.values()))}
     nlp.config["training"]["score_weights"].update(wanted)
     logger.warning(
         "[%s] [training.score_weights] has %s, by which model-best can be a model that was chosen before the last one. "

@@ -317,7 +317,7 @@ class JsonlCorpus:
             if not isinstance(label, str):
                 raise self._bad(number, f"a label must be a string, not {json_kind(label)}.")
             if not label:
-                raise self._bad(number, "a label is an empty string. Of a text without a label, the labels are [].")
+                raise self._bad(number, "a label is an empty string. For a text without labels, write [].")
             self._check_surrogates(number, label)
         return set(found)
 

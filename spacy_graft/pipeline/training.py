@@ -374,6 +374,7 @@ class Training:
     def _conclude(self, choice: Choice) -> Model:
         """The chosen model, after which nothing changes."""
         self._is_concluding = True
+        shares = self.corpus.documents().targets.shares()
         for option, strength in self.choices(choice.learner):
             self._try_strength(choice, option, strength)
             self.strengths = self._strengths_of(choice.chosen.report)
@@ -392,9 +393,9 @@ class Training:
         elif n_samples(choice.learner):
             self.path_to(chosen.report)
             model = self.refitted(chosen.report)
-        self._is_concluding = False
         if not model.report.n_folds:
-            self._warn_of_noise(chosen.losses)
+            self._warn_of_noise(chosen.losses, shares)
+        self._is_concluding = False
         return self._concluded(model)
 
     def _chosen_of_all(self, chosen: Report, corpus: ExtractedCorpus, held_out: HeldOut) -> Report:
@@ -545,13 +546,17 @@ class Training:
         )
         return solution, report.with_strengths(self.strengths)
 
-    def _warn_of_noise(self, losses: np.ndarray) -> None:
+    def _warn_of_noise(self, losses: np.ndarray, shares: np.ndarray) -> None:
+        """Warn if a model with these losses is not reliably better than the shares of labels in the corpus."""
         held_out = self.held_out
-        if held_out is not None and held_out.of_shares > 0.0 and not held_out.is_explained(losses):
+        if held_out is None or len(losses) < ENOUGH_HELD_OUT:
+            return
+        gains = held_out.losses_of(shares) - losses
+        if held_out.mean(gains) <= held_out.error(gains):
             warnings.warn(
-                f"[{self.corpus.reader.component}] The held-out documents are predicted no better than by the shares "
-                f"of their labels (log-loss {held_out.mean(losses):.4f} and {held_out.of_shares:.4f}): what the model "
-                f"has learnt may be chance. Do the texts tell their labels? Look at some.",
+                f"[{self.corpus.reader.component}] On the held-out documents, the model is not reliably better than "
+                f"the frequencies of the labels (log-loss {held_out.mean(losses):.4f}; of the frequencies "
+                f"{held_out.mean(losses + gains):.4f}). Check some texts and their labels.",
                 stacklevel=5,
             )
 

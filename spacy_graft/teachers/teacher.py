@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import dis
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
@@ -235,7 +236,7 @@ def checked_cats(cats: Any, labels: Labels, source: str) -> list[float]:
 
 def checked_probability(value: Any, label: str, source: str) -> float:
     """A number from 0 to 1."""
-    if not isinstance(value, Real) or not 0.0 <= float(value) <= 1.0:
+    if not isinstance(value, Real | np.bool_) or not 0.0 <= float(value) <= 1.0:
         raise ValueError(f"{source} the label {label!r} has {value!r}, which is no number from 0 to 1.")
     return float(value)
 
@@ -252,11 +253,11 @@ def function_teacher(function: Callable[[Sequence[str]], Iterable[Cats]], labels
     return teacher
 
 
-def identity_of(function: Any, outer: tuple[Any, ...] = ()) -> list[Any]:
+def identity_of(function: Any, before: list[Any] | None = None) -> list[Any]:
     """What a callable is known by: its source, and the values that it has besides; an object by its class alone.
 
-    Of the globals that a function uses, these are functions of its own module and values that have a digest. ``outer``
-    are the functions whose identity it is part of.
+    Of the globals that a function uses, these are functions of its own module and plain values: what can be changed may
+    be what it has found so far. ``before`` are functions that are known already.
 
     Raises
     ------
@@ -267,44 +268,45 @@ def identity_of(function: Any, outer: tuple[Any, ...] = ()) -> list[Any]:
     ValueError
         If a variable of an outer function is not set.
     """
-    if any(function is one for one in outer):
-        return ["outer"]
+    before = [] if before is None else before
+    for number, one in enumerate(before):
+        if function is one:
+            return ["before", number]
+    before.append(function)
     if isinstance(function, partial):
-        held = [*function.args, dict(function.keywords)]
-        return ["partial", identity_of(function.func, (*outer, function)), held]
+        return ["partial", identity_of(function.func, before), [*function.args, dict(function.keywords)]]
     if inspect.ismethod(function):
         return ["method", inspect.getsource(function)]
     if not inspect.isfunction(function):
         inside = inspect.unwrap(function)
-        wrapped = [] if inside is function else identity_of(inside, (*outer, function))
+        wrapped = [] if inside is function else identity_of(inside, before)
         return ["object", type(function).__module__, type(function).__qualname__, wrapped]
     held = [cell.cell_contents for cell in function.__closure__ or ()]
     held += [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+    codes = [function.__code__]
+    for code in codes:
+        codes += [inner for inner in code.co_consts if isinstance(inner, CodeType)]
+    held += own_globals(function, codes)
+    inside = [identity_of(one, before) if isinstance(one, FUNCTIONS) else one for one in held]
     # Two lambdas in one line have the same source.
-    names, constants = names_and_constants(function.__code__)
-    held += [value for name in names if is_own(value := function.__globals__.get(name), function.__module__)]
-    inside = [identity_of(one, (*outer, function)) if isinstance(one, FUNCTIONS) else one for one in held]
+    names = [name for code in codes for name in code.co_names]
+    constants = [value for code in codes for value in code.co_consts if isinstance(value, PLAIN)]
     return [inspect.getsource(function), names, constants, inside]
 
 
-def names_and_constants(code: CodeType) -> tuple[list[str], list[Any]]:
-    """The names and the plain constants of a code and of those inside it."""
-    names, constants = [*code.co_names], [value for value in code.co_consts if isinstance(value, PLAIN)]
-    for inner in code.co_consts:
-        if isinstance(inner, CodeType):
-            more_names, more_constants = names_and_constants(inner)
-            names += more_names
-            constants += more_constants
-    return names, constants
-
-
-def is_own(value: Any, module: str) -> bool:
-    """Whether a global is part of what a function of this module is known by."""
-    if isinstance(value, FUNCTIONS):
-        return isinstance(value, FunctionType) and value.__module__ == module
-    with suppress(TypeError):
-        return bool(digest_of(value))
-    return False
+def own_globals(function: FunctionType, codes: Iterable[CodeType]) -> list[Any]:
+    """The functions of its own module, and the plain values, among the globals that the code of a function reads."""
+    read = (step for code in codes for step in dis.get_instructions(code))
+    names = dict.fromkeys(step.argval for step in read if step.opname in ("LOAD_GLOBAL", "LOAD_NAME"))
+    found = []
+    for name in names:
+        value: Any = function.__globals__.get(name)
+        if type(value).__module__ == "functools":
+            value = inspect.unwrap(value)  # as of functools.cache
+        is_function = isinstance(value, FunctionType) and value.__module__ == function.__module__
+        if is_function or isinstance(value, PLAIN):
+            found.append(value)
+    return found
 
 
 def pipeline_teacher(nlp: Language, labels: Labels) -> LabelTeacher:

@@ -120,7 +120,7 @@ def check_words(words: Sequence[Any], source: str) -> None:
     if len(set(words)) < len(words):
         first: dict[str, int] = {}
         twice = [number for number, word in enumerate(words, start=1) if first.setdefault(word, number) != number]
-        word, more = words[twice[0] - 1], f" {len(twice) - 1:,} more words are there twice." if len(twice) > 1 else ""
+        word, more = words[twice[0] - 1], f" ({len(twice) - 1:,} more duplicates)" if len(twice) > 1 else ""
         raise ValueError(
-            f"{source}: word {twice[0]:,} is {word!r}, as word {first[word]:,} is.{more} Keep one vector of each word."
+            f"{source}: words {first[word]:,} and {twice[0]:,} are both {word!r}{more}. Keep one vector of each word."
         )
