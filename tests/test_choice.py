@@ -597,7 +597,6 @@ def test_labels_that_texts_do_not_tell_are_warned_of() -> None:
         spacy_graft.fit(nlp, examples(200), dev=examples(200))
 
 
-@pytest.mark.filterwarnings("ignore:.*predicted no better than by the shares")
 def test_where_folds_cannot_be_trained_dev_chooses_alone() -> None:
     """A fold can have no symbol where the whole corpus has some."""
     nlp = make_nlp()

@@ -93,7 +93,6 @@ def log_loss_of(component: TextCatGraft) -> float:
     return component.report.log_loss
 
 
-@pytest.mark.filterwarnings("ignore:.*predicted no better than by the shares")
 @pytest.mark.parametrize("graph", ["helpful", "misleading"])
 def test_dev_chooses_the_strength(graph: str, noisy: list[Record], request: pytest.FixtureRequest) -> None:
     """By hand, with configs of one strength and without a network; the model is that of the best to the bit."""

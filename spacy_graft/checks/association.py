@@ -27,7 +27,7 @@ from ..extract.batches import joined_streams
 from ..extract.blocks import ReadingBlock, is_item_block, is_reading_block
 from ..graft.data import TrainingData
 from ..graft.memory import require_memory_of_test
-from ..pipeline.annotation import documents_before, with_words
+from ..pipeline.annotation import documents_before, words_added
 from ..pipeline.components import graft_component
 from ..pipeline.corpus import DocPair, fields_of_blocks
 from ..pipeline.progress import progress_bar
@@ -115,7 +115,7 @@ def significance(
     if not blocks:
         raise ValueError(f"[{graft.name}] has no block of n-grams or items to test.")
     annotations, docs = Annotations(graft.exclusive), ReadDocs(blocks, nlp.vocab.strings, keep=contexts > 0)
-    read = with_words(documents_before(nlp, graft, examples), blocks, nlp.vocab)
+    read = words_added(documents_before(nlp, graft, examples), blocks, nlp.vocab)
     streams = joined_streams(blocks, docs.of(read, annotations))
 
     @contextmanager

@@ -114,7 +114,7 @@ def with_exit_codes(command: Callable[..., None]) -> Callable[..., None]:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(BROKEN_PIPE) from None
         except OSError as error:
-            print_message(f"Error: {problem_of(error)}")
+            print_message(f"Error: {said_of(error)}")
             raise typer.Exit(BAD_INPUT) from None
         except (CommandError, ValueError) as error:
             print_message(f"Error: {error}")
@@ -129,7 +129,7 @@ def with_exit_codes(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-def problem_of(error: OSError) -> str:
+def said_of(error: OSError) -> str:
     """What an error of the system says, without its number."""
     if isinstance(error, shutil.Error) and isinstance(error.args[0], list):  # of a folder, file by file
         source, *_, problem = error.args[0][0]

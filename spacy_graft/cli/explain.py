@@ -212,9 +212,9 @@ def word_rows(label: LabelExplanation) -> list[Row]:
 
 def feature_names_of(row: WordEvidence) -> str:
     """Return the names of the strongest features of a word."""
-    from ..explain.words import OUTSIDE
+    from ..extract.blocks import WORD_VECTOR
 
-    names = [f"{part.text} ({OUTSIDE})" if part.kind == OUTSIDE else part.text for part, _ in row.parts]
+    names = [f"{part.text} ({WORD_VECTOR})" if part.kind == WORD_VECTOR else part.text for part, _ in row.parts]
     if names == [row.text]:
         return ""
     more = f" (+{len(names) - MAX_FEATURES_OF_WORD})" if len(names) > MAX_FEATURES_OF_WORD else ""

@@ -49,7 +49,7 @@ spacy-graft train train.jsonl --config network --paths.unlabelled more.jsonl
 spacy-graft train train.jsonl --components.textcat_graft.learner.max_features 500
 """
 #: What a training writes into its folder: its config, the best pipeline, and the last one.
-CONFIG_FILE, BEST, LAST = WRITTEN = ("config.cfg", "model-best", "model-last")
+CONFIG_FILE, BEST, LATEST = WRITTEN = ("config.cfg", "model-best", "model-last")
 READER = "spacy_graft.JsonlCorpus.v1"
 #: Paths that need not be set: the file is then searched for in its default places.
 OPTIONAL_PATHS = ("lexicon",)
@@ -189,7 +189,7 @@ def complete_best(output: Path) -> None:
 
     A copied folder has the time of its source when the copy is complete, and not before.
     """
-    best, last = output / BEST, output / LAST
+    best, last = output / BEST, output / LATEST
     times = best.stat()
     if times.st_mtime_ns < times.st_ctime_ns:
         return

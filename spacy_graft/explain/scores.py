@@ -14,7 +14,7 @@ from ..heap import frozen_heap
 from ..messages import did_you_mean, listed, printable
 from .contributions import Contribution, Member, places_of, plain_contribution
 from .html.page import label_view, words_view
-from .words import OUTSIDE, SegmentedText, WordEvidence, word_evidence
+from .words import SegmentedText, WordEvidence, word_evidence
 
 #: Rows of a printed explanation.
 MAX_PRINTED = 10
@@ -57,8 +57,7 @@ class LabelExplanation:
     def __str__(self) -> str:
         """A short table: the score, the intercept, and the words and phrases that contribute most."""
         against = "" if self.against is None else f" against {self.against}"
-        named = ((f"{row.text} ({OUTSIDE})" if row.is_outside else row.text, row) for row in self.words[:MAX_PRINTED])
-        rows = [("intercept", self.intercept), *((name, row.contribution) for name, row in named)]
+        rows = [("intercept", self.intercept), *((row.name, row.contribution) for row in self.words[:MAX_PRINTED])]
         if rest := self.words[MAX_PRINTED:]:
             rows.append((f"({len(rest)} more)", fsum(row.contribution for row in rest)))
         rows.append((f"log-odds{against}", self.score))

@@ -16,12 +16,11 @@ from unicodedata import category
 
 import numpy as np
 
+from ..extract.blocks import WORD_VECTOR
 from .contributions import Contribution
 
 #: An n-gram makes its words a phrase if it is at least this share of what the strongest of them has alone.
 MIN_PHRASE_SHARE = 0.5
-#: The kind of contributions from outside the training texts, which tables mark.
-OUTSIDE = "word vector"
 #: Scripts without spaces between words, whose characters are words of their own unless a tokenizer knows better: Thai
 #: to Myanmar, Khmer, kana and Han.
 UNSPACED = re.compile(
@@ -76,9 +75,14 @@ class WordEvidence(NamedTuple):
     parts: tuple[tuple[Contribution, float], ...]
 
     @property
-    def is_outside(self) -> bool:
-        """Whether all of it comes from outside the training texts."""
-        return all(part.kind == OUTSIDE for part, _ in self.parts)
+    def is_by_vector(self) -> bool:
+        """Whether all of it comes from word vectors."""
+        return all(part.kind == WORD_VECTOR for part, _ in self.parts)
+
+    @property
+    def name(self) -> str:
+        """The text, marked if all comes from word vectors."""
+        return f"{self.text} ({WORD_VECTOR})" if self.is_by_vector else self.text
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON."""

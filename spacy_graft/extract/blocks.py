@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 #: Value of an item in a document, always in [0, 1]: presence, logarithm of the count, or count by rarity.
 ItemValue = Literal["binary", "log_count", "tf_idf"]
+#: The kind of features that come from outside the training texts, which tables mark.
+WORD_VECTOR = "word vector"
 
 
 class BlockKind(Enum):

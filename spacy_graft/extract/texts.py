@@ -18,7 +18,7 @@ import numpy as np
 from ..digests import text_key
 from ..options import check_flags
 from .batches import bounds
-from .blocks import BlockKind
+from .blocks import WORD_VECTOR, BlockKind
 from .items import integer_names, integer_symbols
 from .letters import code_points, framed_words
 from .options import check_settings
@@ -235,7 +235,7 @@ class TextVectors(TextWords):
 
     kind: ClassVar[BlockKind] = BlockKind.VECTORS
     dtype: ClassVar[type[np.unsignedinteger]] = np.uint64
-    feature_kind: ClassVar[str] = "word vector"
+    feature_kind: ClassVar[str] = WORD_VECTOR
 
     def stream(self, documents: Sequence[Any], words: Words, grow: bool) -> Stream:
         read = self._words_of(documents)

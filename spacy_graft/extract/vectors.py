@@ -11,7 +11,7 @@ from spacy.strings import get_string_id
 
 from ..options import is_number_in
 from ..registry import graft_features
-from .blocks import BlockKind
+from .blocks import WORD_VECTOR, BlockKind
 from .tokens import STRING_ATTRS, TokenReader, check_attribute
 
 #: What a model keeps: scores of all words with a vector, or of those of the training documents; or weights of the
@@ -52,7 +52,7 @@ class Vectors(TokenReader):
     words: KnownWords = "all"
 
     kind: ClassVar[BlockKind] = BlockKind.VECTORS
-    feature_kind: ClassVar[str] = "word vector"
+    feature_kind: ClassVar[str] = WORD_VECTOR
     min_df: ClassVar[int] = 1
     penalty_factor: ClassVar[float] = 1.0
 

@@ -112,7 +112,7 @@ def apply(pipe: Pipe, docs: Iterable[Doc]) -> Iterable[Doc]:
     return map(pipe, docs) if stream is None else stream(docs)
 
 
-def with_words(examples: Iterable[DocPair], blocks: Mapping[str, Block], vocab: Vocab) -> Iterator[DocPair]:
+def words_added(examples: Iterable[DocPair], blocks: Mapping[str, Block], vocab: Vocab) -> Iterator[DocPair]:
     """Yield examples, the words that blocks read of documents of another vocab added to ``vocab``.
 
     A component that was added with a ``source`` has the vocab of the pipeline that it was taken from.

@@ -46,7 +46,7 @@ MOST_NEW = 4096
 
 
 #: The symbols of a document by block.
-Symbols = Mapping[ReadingBlock, np.ndarray]
+DocSymbols = Mapping[ReadingBlock, np.ndarray]
 
 
 class DocPair(Protocol):
@@ -62,7 +62,7 @@ class DocPair(Protocol):
 
 
 class ExtractedCorpus:
-    """Symbols and targets of the examples added so far; documents are not kept.
+    """DocSymbols and targets of the examples added so far; documents are not kept.
 
     Memory: the symbols (1 byte a character of texts in Latin script, 2 in others, 4 with emoji; 8 a token and
     attribute), 9 bytes a document and label, and 32 a document; twice the symbols while they are joined. When it is
@@ -102,7 +102,7 @@ class ExtractedCorpus:
 
     def add_unseen(self, examples: Iterable[DocPair]) -> None:
         """Add the examples that have another text, target or weight than all there are; none if one is refused."""
-        new: dict[int, tuple[Symbols, Target]] = {}
+        new: dict[int, tuple[DocSymbols, Target]] = {}
         for example in examples:
             target = self.reader.read(example.reference)
             key = self._fingerprint(example, target)
@@ -182,13 +182,13 @@ class ExtractedCorpus:
     def _fingerprint(self, example: DocPair, target: Target) -> int:
         return fingerprint(example, target, exclusive=self.reader.exclusive)
 
-    def _symbols(self, docs: Iterable[Doc]) -> Iterator[Symbols]:
+    def _symbols(self, docs: Iterable[Doc]) -> Iterator[DocSymbols]:
         """The symbols of each document, for all blocks and for its length."""
         return symbols_of_documents(
             [*self.reading.values(), WORDS] if self._words is None else self.reading.values(), docs
         )
 
-    def _append(self, symbols: Symbols, target: Target, key: int) -> None:
+    def _append(self, symbols: DocSymbols, target: Target, key: int) -> None:
         length = length_of_words(symbols[WORDS]) if self._words is None else 0
         by_name = {name: symbols[block] for name, block in self.reading.items()}
         self._new.append(ReadDocument(by_name, target, length, key))

@@ -23,7 +23,7 @@ from ..model.sparse_linear import snapshot_of
 from ..model.weights import dense_rows, entries
 from ..options import is_held_by_config
 from ..threads import one_thread_of
-from .annotation import annotated_before, with_words
+from .annotation import annotated_before, words_added
 from .corpus import ExtractedCorpus
 from .notes import forget_model
 from .training import Model, ResumedTraining
@@ -128,7 +128,7 @@ def training_corpus(
         )
     corpus = ExtractedCorpus(component.blocks, component.target_reader())
     read = examples if nlp is None else annotated_before(nlp, component, examples)
-    corpus.add(with_words(read, component.blocks, component.vocab))
+    corpus.add(words_added(read, component.blocks, component.vocab))
     if not len(corpus):
         raise ValueError(f"[{component.name}] There are no training documents. Check that the corpus is not empty.")
     assert component.report is not None

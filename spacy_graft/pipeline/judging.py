@@ -13,7 +13,7 @@ from spacy.training import Example
 from ..digests import digest_of
 from ..messages import listed_in_part
 from ..threads import one_thread_of
-from .annotation import with_words
+from .annotation import words_added
 from .choice import HeldOut
 from .corpus import ExtractedCorpus
 from .targets import has_labels_of, sum_to_one
@@ -150,7 +150,7 @@ def held_out_of(component: TextCatGraft, examples: list[Example]) -> HeldOut:
     """The documents of examples of which a label of the component is known."""
     corpus = ExtractedCorpus(component.blocks, component.target_reader(skips_unknown=True))
     judging = [can_judge(component, example) for example in examples]
-    corpus.add(with_words(compress(examples, judging), component.blocks, component.vocab))
+    corpus.add(words_added(compress(examples, judging), component.blocks, component.vocab))
     return HeldOut(corpus, component.vocab.strings, bool(component.constraints.locks), examples, judging)
 
 

@@ -40,7 +40,7 @@ from ..model.weights import with_column
 from ..options import as_python, is_strength
 from ..threads import one_thread_of
 from . import history, saving
-from .annotation import Examples, annotated, whole_corpus, with_words
+from .annotation import Examples, annotated, whole_corpus, words_added
 from .choice import named_points
 from .corpus import DocPair, ExtractedCorpus
 from .initialization import (
@@ -403,7 +403,7 @@ class TextCatGraft(TrainablePipe):
 
     def _source(self, read: Callable[[], Iterable[DocPair]]) -> Iterable[DocPair]:
         """The corpus as training reads it."""
-        return with_words(read(), self.blocks, self.vocab)
+        return words_added(read(), self.blocks, self.vocab)
 
     def _require_lasting_words(self) -> None:
         if self.keep_corpus and self.vocab.in_memory_zone:  # type: ignore[attr-defined]  # not in spaCy's stub
@@ -463,7 +463,7 @@ class TextCatGraft(TrainablePipe):
         self._require_lasting_words()
         if self.training is None:
             self.training = self._resumed_training("It cannot be trained on more documents")
-        self.training.add_examples(with_words(examples, self.blocks, self.vocab))
+        self.training.add_examples(words_added(examples, self.blocks, self.vocab))
         report = self.training.report
         losses[self.name] = self._batch_loss(examples) if report is None else self.training.loss(report)
         self.training.losses = losses

@@ -22,7 +22,7 @@ from ..graft.settings import GraftingPath
 from ..held_out import MIN_HELD_OUT, rows_of_splits
 from ..model.sparse_linear import snapshot_of
 from ..options import is_count, is_strength
-from ..pipeline.annotation import Pair, annotated_before, documents_before, with_words
+from ..pipeline.annotation import Pair, annotated_before, documents_before, words_added
 from ..pipeline.card import add_card
 from ..pipeline.components import graft_component
 from ..pipeline.corpus import ExtractedCorpus
@@ -358,7 +358,7 @@ def read_pool(
                 number = next(wanted, None)
 
     read = progress.track(documents_before(nlp, component, pairs()), total=len(numbers), description="texts read")
-    corpus.add(with_words(read, component.blocks, component.vocab))
+    corpus.add(words_added(read, component.blocks, component.vocab))
     return corpus
 
 

@@ -107,7 +107,7 @@ def features_of_word(row: WordEvidence) -> str:
     """The features with a share in a word: its own name alone, or a list in a fold."""
     first, _ = row.parts[0]
     if len(row.parts) == 1:
-        kind = f" {escaped(first.kind)}" if row.is_outside else ""
+        kind = f" {escaped(first.kind)}" if row.is_by_vector else ""
         return f"<small>{name_html(first.text)}{kind}</small>" if first.text != row.text or kind else ""
     top, rest = row.parts[:MAX_PARTS], row.parts[MAX_PARTS:]
     lines = [
