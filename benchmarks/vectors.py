@@ -450,7 +450,10 @@ def measure(path: Path, name: str, task: Task, size: str, number: int, method: s
     result["log_loss"] = log_loss(probabilities, labels, targets)
     print(key, {name: round(value, 4) for name, value in result.items() if value is not None}, flush=True)
     with updated_results(path) as kept:
-        kept[key] = result
+        # Five digits are more than the page shows.
+        kept[key] = {
+            name: float(f"{value:.5g}") if isinstance(value, float) else value for name, value in result.items()
+        }
 
 
 def found(kept: dict[str, Result], name: str, size: str, *methods: str) -> list[list[Result]]:
