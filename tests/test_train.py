@@ -426,7 +426,7 @@ def test_a_config_may_leave_settings_out(tmp_path: Path, train_records: list[Rec
 @pytest.mark.skipif(os.name == "nt" or sys.platform == "darwin", reason="names are UTF-8")
 def test_a_name_that_a_config_cannot_hold(tmp_path: Path, train_records: list[Record]) -> None:
     data = write_csv(Path(f"{tmp_path}/caf\udce9.csv"), train_records)
-    assert "configs are UTF-8, but this name is not" in train(data, *SHORT, code=1)
+    assert "spaCy takes names in UTF-8 only" in train(data, *SHORT, code=1)
 
 
 def test_what_a_killed_training_left_is_told_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -114,7 +114,7 @@ def with_exit_codes(command: Callable[..., None]) -> Callable[..., None]:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(BROKEN_PIPE) from None
         except OSError as error:
-            print_message(f"Error: {said_of(error)}")
+            print_message(f"Error: {text_of_error(error)}")
             raise typer.Exit(BAD_INPUT) from None
         except (CommandError, ValueError) as error:
             print_message(f"Error: {error}")
@@ -129,7 +129,7 @@ def with_exit_codes(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-def said_of(error: OSError) -> str:
+def text_of_error(error: OSError) -> str:
     """What an error of the system says, without its number."""
     if isinstance(error, shutil.Error) and isinstance(error.args[0], list):  # of a folder, file by file
         source, *_, problem = error.args[0][0]
@@ -304,16 +304,15 @@ def refuse_options(context: typer.Context, *names: str, why: str) -> None:
             raise CommandError(f"{'/'.join((*parameter.opts, *parameter.secondary_opts))} has no effect {why}.")
 
 
-def refuse_dollars(*values: str | None) -> None:
-    """Raise a CommandError for what a config cannot hold: spaCy reads ``$`` as a reference, or doubles it.
+def require_held_by_config(*values: str | None) -> None:
+    """Raise a CommandError for what a config cannot hold: spaCy reads ``$`` as a reference, or doubles it."""
+    from ..options import is_held_by_config
 
-    Bytes of a name that are not UTF-8 are surrogates in Python.
-    """
     for value in values:
-        if value is not None and "$" in value:
+        if value is not None and not is_held_by_config(value):
             raise CommandError(f"{value}: configs of spaCy cannot hold names with '$'. Give another name, or a copy.")
-        if value is not None and unpaired_surrogate(value) is not None:
-            raise CommandError(f"{printable(value)}: configs are UTF-8, but this name is not. Give another name.")
+        if value is not None and unpaired_surrogate(value) is not None:  # what is not UTF-8, in Python
+            raise CommandError(f"{printable(value)}: spaCy takes names in UTF-8 only. Give another name, or a copy.")
 
 
 def trained_component(nlp: Language, name: str | None, source: str) -> TextCatGraft:

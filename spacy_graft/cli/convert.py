@@ -201,7 +201,7 @@ def write_docs(texts: ConvertedTexts, path: Path, lang: str, id_field: str) -> N
         )
     if n_ids:
         corpus.id_field = id_field
-        require_other_ids(corpus)
+        vars(corpus).pop("labels", None)  # read again, with the ids, of which no two may be the same
     weights = {WEIGHT_FIELD} if corpus.content.form == Form.docs else set()
     report_left_out(texts, {corpus.text_field, texts.label_key, id_field, *weights})
     docs = DocBin(store_user_data=True)
@@ -209,19 +209,6 @@ def write_docs(texts: ConvertedTexts, path: Path, lang: str, id_field: str) -> N
         docs.add(example.reference)
     with writing(path) as file:
         file.write(docs.to_bytes())
-
-
-def require_other_ids(corpus: JsonlCorpus) -> None:
-    """Raise a CommandError if two documents have the same id: documents of spaCy are read by their ids."""
-    numbers: dict[Any, int] = {}
-    for number, record in corpus.records():
-        value = record.get(corpus.id_field or "")
-        if numbers.setdefault(json_text(value), number) != number:
-            unit, other = corpus.content.unit, numbers[json_text(value)]
-            raise CommandError(
-                f"{corpus.path}, {unit} {number:,}: {unit} {other:,} has the same id, {value!r}. Change one of them, "
-                f'or leave ids out: --id-field "".'
-            )
 
 
 def write_texts(texts: ConvertedTexts, path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..files import writing
-from .common import CommandError, blank_pipeline, check_overwriting, print_message, quoted, refuse_dollars
+from .common import CommandError, blank_pipeline, check_overwriting, print_message, quoted, require_held_by_config
 from .inputs import LabelFieldOption, TextFieldOption
 from .syntax import OWN, add_syntax, load_syntax
 
@@ -76,7 +76,7 @@ def init_config_command(
         raise CommandError("--syntax-from has no effect with --no-syntax: give one of them.")
     if output != "-":
         check_overwriting(output, force)
-    refuse_dollars(train, dev, text_field, label_field)
+    require_held_by_config(train, dev, text_field, label_field)
     lang = lang or ask("Language of the texts", "en")
     if exclusive is None:
         exclusive = confirm("Does each document have exactly one label?", True)

@@ -25,8 +25,8 @@ from .common import (
     is_pipeline,
     print_message,
     quoted,
-    refuse_dollars,
     refuse_options,
+    require_held_by_config,
     undisturbed,
 )
 from .component_options import check_options
@@ -116,7 +116,7 @@ def train_command(
     from spacy.cli.train import train
 
     check_overrides(context, data)
-    refuse_dollars(data, dev, text_field, label_field)
+    require_held_by_config(data, dev, text_field, label_field)
     check_data_options(context.args, data, dev)
     check_output(output)
     check_no_pipeline(output)

@@ -62,7 +62,7 @@ class DocPair(Protocol):
 
 
 class ExtractedCorpus:
-    """DocSymbols and targets of the examples added so far; documents are not kept.
+    """Symbols and targets of the examples added so far; documents are not kept.
 
     Memory: the symbols (1 byte a character of texts in Latin script, 2 in others, 4 with emoji; 8 a token and
     attribute), 9 bytes a document and label, and 32 a document; twice the symbols while they are joined. When it is

@@ -677,7 +677,7 @@ class TextCatGraft(TrainablePipe):
     def _recalibrate(self, snapshot: Snapshot, report: Report) -> None:
         """Set the model with other calibration, from which training goes on if there are more documents."""
         if self.training is not None:
-            if self.training.is_over and report.network is None and report.vectors is None:
+            if self.training.ended_unjudged and report.network is None and report.vectors is None:
                 self.training = self.training_on(self.training.corpus, self.steered_learner, report)
             self.training.recalibrate(report)
         self.set_snapshot(snapshot, report)

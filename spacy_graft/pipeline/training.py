@@ -203,7 +203,7 @@ class Training:
         return None if self.fit is None else self.fit.report
 
     @property
-    def is_over(self) -> bool:
+    def ended_unjudged(self) -> bool:
         """Whether a fit has come to its end, of which held-out documents have not chosen a point."""
         fit = self.fit
         return fit is not None and fit.finished and not (self.concluded or self._is_evaluated)
@@ -551,12 +551,13 @@ class Training:
         held_out = self.held_out
         if held_out is None or len(losses) < ENOUGH_HELD_OUT:
             return
-        gains = held_out.losses_of(shares) - losses
+        of_shares = held_out.losses_of(shares)
+        gains = of_shares - losses
         if held_out.mean(gains) <= held_out.error(gains):
             warnings.warn(
                 f"[{self.corpus.reader.component}] On the held-out documents, the model is not reliably better than "
                 f"the frequencies of the labels (log-loss {held_out.mean(losses):.4f}; of the frequencies "
-                f"{held_out.mean(losses + gains):.4f}). Check some texts and their labels.",
+                f"{held_out.mean(of_shares):.4f}). Check some texts and their labels.",
                 stacklevel=5,
             )
 
