@@ -31,7 +31,11 @@ SETS = (
 PARTS, DEV_PARTS = 5, 10
 
 WORDS = {"@graft_features": "spacy_graft.TokenNgrams.v1"}
-CHARACTERS = {"@graft_features": "spacy_graft.CharacterNgrams.v1", "within_words": True, "penalty_factor": 1.5}
+CHARACTERS = {
+    "@graft_features": "spacy_graft.CharacterNgrams.v1", "within_words": True, "mark_capitals": True,
+    "penalty_factor": 1.5,
+}  # fmt: skip
+UNMARKED = {**CHARACTERS, "mark_capitals": False}
 
 
 def learner(**options: Any) -> dict[str, Any]:
@@ -47,11 +51,12 @@ VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
     "default": ({},),
     "words alone": (blocks(words=WORDS),),
     "characters alone": (blocks(characters=CHARACTERS),),
-    "characters across words": (blocks(words=WORDS, characters={**CHARACTERS, "within_words": False}),),
+    "characters across words": (blocks(words=WORDS, characters={**UNMARKED, "within_words": False}),),
     "characters with penalty factor 1": (blocks(words=WORDS, characters={**CHARACTERS, "penalty_factor": 1.0}),),
-    "case kept": (blocks(words={**WORDS, "attr": "ORTH"}, characters={**CHARACTERS, "lowercase": False}),),
-    "case kept in characters": (blocks(words=WORDS, characters={**CHARACTERS, "lowercase": False}),),
-    "case kept in words": (blocks(words={**WORDS, "attr": "ORTH"}, characters=CHARACTERS),),
+    "case ignored": (blocks(words=WORDS, characters=UNMARKED),),
+    "case kept": (blocks(words={**WORDS, "attr": "ORTH"}, characters={**UNMARKED, "lowercase": False}),),
+    "case kept in characters": (blocks(words=WORDS, characters={**UNMARKED, "lowercase": False}),),
+    "case kept in words": (blocks(words={**WORDS, "attr": "ORTH"}, characters=UNMARKED),),
     "shapes of words as well": (
         blocks(words=WORDS, characters=CHARACTERS, shapes={**WORDS, "attr": "SHAPE", "penalty_factor": 1.5}),
     ),

@@ -16,6 +16,34 @@ def framed_words(doc: Doc) -> str:
     return "\0".join(f" {word} " for word in lower_text(doc).split())
 
 
+def marked_words(doc: Doc) -> str:
+    return "\0".join(f"{marks(word)} {word.translate(NO_MARKS)} " for word in flagged_text(doc).split())
+
+
+#: What :func:`flagged_text` puts before what was a capital.
+FLAG = "\U0010fffe"
+NO_MARKS = {ord(FLAG): None}
+
+
+def flagged_text(doc: Doc) -> str:
+    flagged = []
+    for token in doc:
+        low = token.text_with_ws.lower()
+        for character in token.text_with_ws:
+            own, low = low[: len(character.lower())], low[len(character.lower()) :]
+            flagged.append((FLAG if own != character else "") + own)
+    return "".join(flagged)
+
+
+def marks(word: str) -> str:
+    n_capitals, n_characters = word.count(FLAG), len(word) - word.count(FLAG)
+    if n_capitals >= 2 and n_capitals >= n_characters / 2:
+        return "^^"
+    before, flag, _ = word.partition(FLAG)
+    is_first = bool(flag) and not any(map(str.isalpha, before))
+    return "^" * is_first + "~" * (n_capitals > is_first)
+
+
 def words(doc: Doc) -> list[str]:
     return [token.lower_ for token in doc if not token.is_space]
 

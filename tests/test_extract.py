@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -35,6 +36,7 @@ BLOCKS: list[NgramBlock] = [
     CharacterNgrams(),
     CharacterNgrams(lowercase=False),
     CharacterNgrams(within_words=True),
+    CharacterNgrams(within_words=True, mark_capitals=True),
     *map(TokenNgrams, ATTRS),
 ]
 
@@ -115,6 +117,40 @@ def test_offsets_of_characters(blank, text, lowercase):
         assert chr(symbol) in (place.lower() + "ς" * (place == "Σ") if lowercase else place)
 
 
+EVERY_CAPITAL = "".join(character for character in map(chr, range(0x20000)) if character.lower() != character)
+
+
+@given(text=texts | st.text("aB. \"'İΣǅ^~1\u0301", max_size=30))
+@example(text=" ".join(EVERY_CAPITAL))
+@example(text="x".join(EVERY_CAPITAL))
+@example(text="\"Who is NASA's iPhone McDonald? U.S. PhD O'Neill A1 ⅣI İzmir AΣ ΑΣ ǅ")
+def test_marks_of_capitals(blank, text):
+    doc = blank.make_doc(text)
+    block = CharacterNgrams(within_words=True, mark_capitals=True)
+    symbols, offsets = block.symbols(doc), block.offsets(doc)
+    assert "".join(map(chr, symbols)) == naive_match.marked_words(doc)
+    assert (offsets.shape, offsets.dtype) == ((len(symbols), 2), np.int32)
+    # Without the marks, all is as it is without the option.
+    plain = CharacterNgrams(within_words=True)
+    assert re.sub("(^|\0)[~^]+ ", r"\1 ", "".join(map(chr, symbols))) == "".join(map(chr, plain.symbols(doc)))
+
+
+def test_marks_have_the_place_of_their_word(blank):
+    doc = blank.make_doc("an iPhone NASA")
+    block = CharacterNgrams(within_words=True, mark_capitals=True)
+    names, offsets = block.names(block.symbols(doc), doc.vocab.strings), block.offsets(doc).tolist()
+    assert "".join(names) == " an \0~ iphone \0^^ nasa "
+    assert [offsets[k] for k in (0, 5, 6, 7, 15, 16, 17, 18)] == (
+        [[0, 0], [3, 9], [3, 9], [3, 4], [10, 14], [10, 14], [10, 14], [10, 11]]
+    )
+
+
+@pytest.mark.parametrize("options", [{"lowercase": False, "within_words": True}, {}])
+def test_marks_need_words_in_lower_case(options):
+    with pytest.raises(ValueError, match="mark_capitals needs lowercase = true and within_words = true"):
+        CharacterNgrams(mark_capitals=True, **options)
+
+
 @given(text=texts, lowercase=st.booleans())
 @example(text="x".join(map(chr, [*range(0x180), *range(0x1FF0, 0x2070), 0x1680, 0x3000])), lowercase=False)
 def test_words_are_framed_by_spaces(blank, text, lowercase):
@@ -155,10 +191,10 @@ def test_a_million_characters(blank):
     assert len(CharacterNgrams().offsets(doc)) == 10**6
 
 
-@pytest.mark.parametrize("lowercase", [False, True])
-def test_the_spelling_cache_is_cleared_when_it_is_full(blank, monkeypatch, lowercase):
+@pytest.mark.parametrize(("lowercase", "letters_of"), [(False, spelling.as_written), (True, spelling.lower_cased)])
+def test_the_spelling_cache_is_cleared_when_it_is_full(blank, monkeypatch, lowercase, letters_of):
     monkeypatch.setattr(spelling, "CAPACITY", 3)
-    speller = spelling.Spelling(lowercase)
+    speller = spelling.Spelling(letters_of)
     for text in ["One two", "Three four five", "five SIX", "", "One two Three four five", "seven"] * 2:
         expected = text.lower() if lowercase else text
         tokens = TokenBatch.read([blank.make_doc(text)], CharacterNgrams.attributes)

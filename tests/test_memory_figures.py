@@ -23,7 +23,7 @@ from spacy_graft.extract.attributes import TokenAttributes
 from spacy_graft.extract.bags import Bags, Vocabulary
 from spacy_graft.extract.characters import CharacterNgrams
 from spacy_graft.extract.metadata import DocAttributes
-from spacy_graft.extract.spelling import Spelling
+from spacy_graft.extract.spelling import Spelling, lower_cased
 from spacy_graft.extract.streams import Stream
 from spacy_graft.extract.terms import NamedTerm
 from spacy_graft.extract.tokens import TokenNgrams
@@ -197,7 +197,7 @@ def bytes_of_targets() -> float:
 @figure("Spelling", "word of 8 letters")
 def bytes_of_a_remembered_word() -> float:
     n = 3000
-    spelling = Spelling(lowercase=True)
+    spelling = Spelling(lower_cased)
     keys = np.array([NLP.vocab.strings.add(f"{i:08d}") for i in range(n)], np.uint64)
     spelling.add_words(keys.view(np.int64), NLP.vocab.strings)
     arrays = (spelling.slots, spelling.keys, spelling.bounds, spelling.letters)

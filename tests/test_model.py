@@ -43,6 +43,7 @@ BLOCKS: dict[str, NgramBlock] = {
     "words": TokenNgrams(),
     "characters": CharacterNgrams(),
     "within words": CharacterNgrams(within_words=True),
+    "marked capitals": CharacterNgrams(within_words=True, mark_capitals=True),
     "shapes": TokenNgrams("SHAPE", max_length=3),
 }
 #: By block, n-grams as names: nested, overlapping, of several scripts.
@@ -114,6 +115,7 @@ def test_scores(blank, some, features, mean_scale, shares):
         "words": [naive_match.words(doc) for doc in documents],
         "characters": [naive_match.lower_text(doc) for doc in documents],
         "within words": [naive_match.framed_words(doc) for doc in documents],
+        "marked capitals": [naive_match.marked_words(doc) for doc in documents],
         "shapes": [[token.shape_ for token in doc if not token.is_space] for doc in documents],
     }
     columns = np.column_stack([weights, 0.5 + np.arange(len(features))])

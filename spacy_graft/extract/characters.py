@@ -13,9 +13,9 @@ from ..options import check_flags
 from ..registry import graft_features
 from .batches import BatchReader, TokenBatch
 from .blocks import BlockKind
-from .letters import framed_words
+from .letters import framed_words, places_in_text
 from .options import check_settings
-from .spelling import SPELLINGS
+from .spelling import AS_WRITTEN, FLAGGED, LOWERED, Spelling
 from .streams import Stream
 
 if TYPE_CHECKING:
@@ -32,6 +32,11 @@ class CharacterNgrams(BatchReader):
     either side, so that ``' un'`` is a prefix and ``'ing '`` a suffix. The option makes the space smaller; use it
     beside a block of word n-grams, which covers longer passages.
 
+    With ``mark_capitals``, a text is lower-cased, and signs before the first space of a word say which capitals it had:
+    ``'^ the '`` where the first letter is one, ``'^^ usa '`` where at least two characters and at least half of them
+    are, ``'~ iphone '`` and ``'^~ mcdonald '`` where others are. So n-grams that begin with a sign tell the case, and
+    all others ignore it.
+
     Parameters
     ----------
     min_df : int
@@ -42,19 +47,23 @@ class CharacterNgrams(BatchReader):
         Whether to lower-case the text, token by token.
     within_words : bool
         Whether to leave out n-grams of more than one word.
+    mark_capitals : bool
+        Whether signs say which words had capitals; needs ``lowercase`` and ``within_words``.
     penalty_factor : float
         Factor of the penalty weights of these features: above 1, features of other blocks are preferred.
 
     Raises
     ------
     ValueError
-        If ``min_df`` or ``max_length`` is less than 1, or ``penalty_factor`` is not above 0.
+        If ``min_df`` or ``max_length`` is less than 1, ``penalty_factor`` is not above 0, or ``mark_capitals`` is set
+        without ``lowercase`` and ``within_words``.
     """
 
     min_df: int = 3
     max_length: int | None = None
     lowercase: bool = True
     within_words: bool = False
+    mark_capitals: bool = False
     penalty_factor: float = 1.0
 
     attributes: ClassVar[tuple[int, ...]] = (ORTH, SPACY)
@@ -64,32 +73,43 @@ class CharacterNgrams(BatchReader):
 
     def __post_init__(self) -> None:
         check_settings(self)
-        check_flags("CharacterNgrams", lowercase=self.lowercase, within_words=self.within_words)
+        flags = {name: getattr(self, name) for name in ("lowercase", "within_words", "mark_capitals")}
+        check_flags("CharacterNgrams", **flags)
+        if self.mark_capitals and not (self.lowercase and self.within_words):
+            raise ValueError(
+                "CharacterNgrams: mark_capitals needs lowercase = true and within_words = true. "
+                "With lowercase = false, n-grams have their capitals anyway."
+            )
 
     def check(self, doc: Doc) -> None:
         """Do nothing: every document has a text."""
 
     def stream(self, tokens: TokenBatch) -> Stream:
         """Return the code points of the texts: uint32. With ``within_words``, there is a 0 between words."""
-        text = SPELLINGS[self.lowercase].spell(tokens)
+        text = self._spelling.spell(tokens)
         return framed_words(text)[0] if self.within_words else text
+
+    @property
+    def _spelling(self) -> Spelling:
+        if self.mark_capitals:
+            return FLAGGED
+        return LOWERED if self.lowercase else AS_WRITTEN
 
     def offsets(self, doc: Doc) -> np.ndarray:
         """Return where in ``doc.text`` each symbol starts and ends: int32 (n_symbols, 2).
 
-        'İ' is two symbols in lower case, with the same place. Spaces added beside words have empty places.
+        'İ' is two symbols in lower case, with the same place. Spaces added beside words have empty places. Marks of
+        capitals have the place of the word.
         """
         tokens = TokenBatch.read([doc], self.attributes)
-        text = SPELLINGS[self.lowercase].spell(tokens)
-        written = SPELLINGS[False].spell(tokens).symbols
+        text = self._spelling.spell(tokens)
+        written = AS_WRITTEN.spell(tokens).symbols
         starts = np.arange(len(written), dtype=np.int32)
         if len(text.symbols) > len(written):
             starts = np.repeat(starts, [len(chr(char).lower()) for char in written.tolist()])
         if not self.within_words:
             return np.stack((starts, starts + 1), axis=1)
-        framed, places = framed_words(text)
-        starts = np.append(starts, np.int32(len(written)))[places]
-        return np.stack((starts, starts + ((framed.symbols != 0) & (framed.symbols != ord(" ")))), axis=1)
+        return places_in_text(framed_words(text)[1], starts, len(written))
 
     def names(self, symbols: np.ndarray, strings: StringStore) -> tuple[str, ...]:
         """Return the characters."""

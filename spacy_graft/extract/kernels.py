@@ -6,6 +6,10 @@ from .._numba import inlined, inner, njit
 from .hashing import EMPTY, empty_slots
 
 SPACE = ord(" ")
+#: Marks of words with capitals: of the first letter, twice if of most; of others.
+CAPITALISED, INNER_CAPITAL = ord("^"), ord("~")
+#: Bits of a symbol: it was a capital before it was lower-cased; it is a letter; its code point.
+IS_CAPITAL, IS_LETTER, CODE_POINT = np.uint32(1 << 31), np.uint32(1 << 30), np.uint32((1 << 30) - 1)
 
 #: Number of letters that are copied at a time.
 COPIED_LETTERS = 8
@@ -151,13 +155,27 @@ def is_space(character):
     )
 
 
+@inlined
+def marks_of_word(text, start, stop):
+    """Return the marks of the word ``text[start:stop]``: two symbols, 0 where there is none."""
+    n_capitals, begins_with_capital, has_letter = 0, False, False
+    for position in range(start, stop):
+        if text[position] & IS_CAPITAL:
+            n_capitals += 1
+            begins_with_capital |= not has_letter
+        has_letter |= text[position] & IS_LETTER != 0
+    if n_capitals >= 2 and 2 * n_capitals >= stop - start:
+        return CAPITALISED, CAPITALISED
+    return CAPITALISED if begins_with_capital else 0, INNER_CAPITAL if n_capitals > begins_with_capital else 0
+
+
 @njit
 def frame_words(text, starts, framed, places, framed_starts):
     """Replace white space by a space on either side of every word and a break (0) between words of a document.
 
     Document d is ``text[starts[d] : starts[d + 1]]`` and gets ``framed[framed_starts[d] : framed_starts[d + 1]]``.
-    ``places`` receives the position of each symbol in ``text``. The position of a space is that of the next character.
-    Both outputs need 3 places for each character of the text.
+    Words of which letters have the bit ``IS_CAPITAL`` get marks before their first space. ``places`` receives where
+    each symbol starts and ends in ``text``. Both outputs need 4 rows for each character of the text.
     """
     length = 0
     framed_starts[0] = 0
@@ -165,20 +183,35 @@ def frame_words(text, starts, framed, places, framed_starts):
         position = starts[document]
         stop = starts[document + 1]
         while True:
-            while position < stop and is_space(text[position]):
+            while position < stop and is_space(text[position] & CODE_POINT):
                 position += 1
             if position == stop:
                 break
+            end = position
+            while end < stop and not is_space(text[end] & CODE_POINT):
+                end += 1
             if length > framed_starts[document]:
-                framed[length], places[length] = 0, position
+                framed[length] = 0
+                places[length] = position
                 length += 1
-            framed[length], places[length] = SPACE, position
+            first_mark, second_mark = marks_of_word(text, position, end)
+            is_marked = False
+            for mark in (first_mark, second_mark):
+                if mark:
+                    is_marked = True
+                    framed[length] = mark
+                    places[length, 0], places[length, 1] = position, end
+                    length += 1
+            framed[length] = SPACE
+            places[length, 0], places[length, 1] = position, end if is_marked else position
             length += 1
-            while position < stop and not is_space(text[position]):
-                framed[length], places[length] = text[position], position
+            while position < end:
+                framed[length] = text[position] & CODE_POINT
+                places[length, 0], places[length, 1] = position, position + 1
                 length += 1
                 position += 1
-            framed[length], places[length] = SPACE, position
+            framed[length] = SPACE
+            places[length] = position
             length += 1
         framed_starts[document + 1] = length
 

@@ -13,14 +13,31 @@ def code_points(text: str) -> np.ndarray:
 
 
 def framed_words(text: Stream) -> tuple[Stream, np.ndarray]:
-    """Words with a space on either side and breaks between, and the position of each symbol in ``text.symbols``."""
+    """Words with a space on either side and breaks between, and the place of each symbol in ``text.symbols``.
+
+    Where symbols have the bits ``IS_CAPITAL`` and ``IS_LETTER`` of :mod:`~spacy_graft.extract.kernels`, words with
+    capitals have marks before their first space. They are those of :class:`~spacy_graft.extract.characters.CharacterNgrams`.
+
+    Returns
+    -------
+    framed : Stream
+    places : int32 (n_symbols, 2)
+        Start and end: empty for breaks and spaces, the whole word for marks and the space after them.
+    """
     from . import kernels
 
-    symbols = np.empty(3 * len(text.symbols), np.uint32)
-    places = np.empty(len(symbols), np.int32)
+    symbols = np.empty(4 * len(text.symbols), np.uint32)
+    places = np.empty((len(symbols), 2), np.int32)
     starts = np.empty(len(text.starts), np.int64)
     # What is read from bytes is read-only, and would be compiled for once more.
     given = text.symbols if text.symbols.flags.writeable else text.symbols.copy()
     kernels.frame_words(given, text.starts, symbols, places, starts)
-    # Copies, so that a corpus does not keep arrays of three times its text.
+    # Copies, so that a corpus does not keep arrays of four times its text.
     return Stream(symbols[: starts[-1]].copy(), starts), places[: starts[-1]]
+
+
+def places_in_text(places: np.ndarray, places_of_letters: np.ndarray, length: int) -> np.ndarray:
+    """Where framed symbols start and end in a text of this length, whose lower-cased letters are at these places."""
+    starts = np.append(places_of_letters, length)[places[:, 0]]
+    ends = np.where(places[:, 1] > places[:, 0], places_of_letters[places[:, 1] - 1] + 1, starts)
+    return np.stack((starts, ends), axis=1).astype(places_of_letters.dtype, copy=False)

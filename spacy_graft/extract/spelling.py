@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -30,12 +31,12 @@ class Spelling(threading.local):
 
     Parameters
     ----------
-    lowercase : bool
-        Whether to lower-case every word. It is done word by word: a sigma at the end of a token is a final sigma.
+    letters_of : callable
+        From words to their letters, one word after the other (uint32), and how many each has.
     """
 
-    def __init__(self, lowercase: bool) -> None:
-        self.lowercase = lowercase
+    def __init__(self, letters_of: Callable[[list[str]], tuple[np.ndarray, list[int]]]) -> None:
+        self.letters_of = letters_of
         self.clear()
 
     def clear(self) -> None:
@@ -68,14 +69,13 @@ class Spelling(threading.local):
         from . import kernels
 
         keys = np.unique(keys)
-        words = [strings[key] for key in keys.view(np.uint64).tolist()]
-        spelled = [code_points(word.lower() if self.lowercase else word) for word in words]
+        letters, lengths = self.letters_of([strings[key] for key in keys.view(np.uint64).tolist()])
         first, last = self.size, self.size + len(keys)
         end = self.bounds[first]
         self.keys = with_values(self.keys, first, keys)
-        self.bounds = with_values(self.bounds, first + 1, end + np.cumsum([len(word) for word in spelled]))
+        self.bounds = with_values(self.bounds, first + 1, end + np.cumsum(lengths))
         padding = np.zeros(kernels.COPIED_LETTERS, np.uint32)
-        self.letters = with_values(self.letters, end, np.concatenate([*spelled, padding]))
+        self.letters = with_values(self.letters, end, np.concatenate([letters, padding]))
         if 2 * last > len(self.slots):
             self.slots = empty_slots(last)
             first = 0
@@ -85,7 +85,7 @@ class Spelling(threading.local):
 
 def text_of_doc(doc: Doc) -> str:
     """Return ``doc.text``."""
-    symbols = SPELLINGS[False].spell(TokenBatch.read([doc], (ORTH, SPACY))).symbols
+    symbols = AS_WRITTEN.spell(TokenBatch.read([doc], (ORTH, SPACY))).symbols
     return symbols.astype("<u4", copy=False).tobytes().decode("utf-32-le")
 
 
@@ -100,5 +100,32 @@ def with_values(array: np.ndarray, start: int, values: np.ndarray) -> np.ndarray
     return array
 
 
-#: The cache of each thread, by ``lowercase``.
-SPELLINGS = {lowercase: Spelling(lowercase) for lowercase in (False, True)}
+def as_written(words: list[str]) -> tuple[np.ndarray, list[int]]:
+    """The code points of words, and how many each has."""
+    return code_points("".join(words)), list(map(len, words))
+
+
+def lower_cased(words: list[str]) -> tuple[np.ndarray, list[int]]:
+    """The code points of words in lower case, each by itself: a sigma at the end of a token is a final sigma."""
+    return as_written([word.lower() for word in words])
+
+
+def lower_cased_with_flags(words: list[str]) -> tuple[np.ndarray, list[int]]:
+    """The same, with the bits ``IS_CAPITAL`` and ``IS_LETTER`` of :mod:`~spacy_graft.extract.kernels`."""
+    from .kernels import IS_CAPITAL, IS_LETTER
+
+    points, lengths = lower_cased(words)
+    written, of_character = np.unique(as_written(words)[0], return_inverse=True)
+    small = [chr(character).lower() for character in written.tolist()]
+    is_capital = np.array([low != chr(own) for low, own in zip(small, written.tolist(), strict=True)], bool)
+    # 'İ' is two characters in lower case, of which the first is a capital.
+    ends = np.cumsum(np.array(list(map(len, small)), np.int64)[of_character])
+    capitals = np.zeros(len(points), bool)
+    capitals[np.append(0, ends)[:-1]] = is_capital[of_character]
+    found, of_point = np.unique(points, return_inverse=True)
+    letters = np.array([chr(point).isalpha() for point in found.tolist()], bool)[of_point]
+    return points | np.where(capitals, IS_CAPITAL | IS_LETTER, np.where(letters, IS_LETTER, np.uint32(0))), lengths
+
+
+#: The caches of each thread: of words as they are, in lower case, and in lower case with flags.
+AS_WRITTEN, LOWERED, FLAGGED = Spelling(as_written), Spelling(lower_cased), Spelling(lower_cased_with_flags)

@@ -20,7 +20,7 @@ from ..options import check_flags
 from .batches import bounds
 from .blocks import WORD_VECTOR, BlockKind
 from .items import integer_names, integer_symbols
-from .letters import code_points, framed_words
+from .letters import code_points, framed_words, places_in_text
 from .options import check_settings
 from .streams import Stream
 
@@ -171,12 +171,10 @@ class TextCharacters(SequenceReader):
             places = np.repeat(places, [len(character.lower()) for character in document])
         if self.reverse_complement:
             places = np.concatenate([places, [len(document)], places[::-1]])
-        ends = places + 1
-        if self.within_words:
-            framed, at = framed_words(Stream(encoded(self._written(document)), bounds([len(places)])))
-            places = np.append(places, len(document))[at]
-            ends = places + ((framed.symbols != 0) & (framed.symbols != ord(" ")))
-        return np.stack((places, ends), axis=1)
+        if not self.within_words:
+            return np.stack((places, places + 1), axis=1)
+        framed_places = framed_words(Stream(encoded(self._written(document)), bounds([len(places)])))[1]
+        return places_in_text(framed_places, places, len(document))
 
 
 @dataclass(frozen=True)

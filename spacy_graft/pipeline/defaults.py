@@ -15,13 +15,14 @@ WITHOUT_SPACES = frozenset({"bo", "ja", "th", "zh"})
 
 
 def default_features(words_min_df: int = 2, characters_min_df: int = 3, within_words: bool = True) -> BlockConfigs:
-    """Word n-grams, and character n-grams within words, which have a larger penalty."""
+    """Word n-grams, and character n-grams within words with marks of capitals, which have a larger penalty."""
     return {
         "words": {"@graft_features": "spacy_graft.TokenNgrams.v1", "attr": "LOWER", "min_df": words_min_df},
         "characters": {
             "@graft_features": "spacy_graft.CharacterNgrams.v1",
             "min_df": characters_min_df,
             "within_words": within_words,
+            "mark_capitals": within_words,
             "penalty_factor": 1.5,
         },
     }

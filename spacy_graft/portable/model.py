@@ -170,6 +170,11 @@ def reading_of(source: Source, name: str, n_features: int) -> dict[str, Any]:
                 f"The model cannot be exported: {n_features:,} of its features are of block {name!r} "
                 f"({type(block).__name__}), which needs spaCy's tokens or what is not in the text. {ALTERNATIVE}"
             )
+        if block.mark_capitals:
+            raise ValueError(
+                f"The model cannot be exported: {n_features:,} of its features are of block {name!r}, whose marks of "
+                f"capitals are not in the format. Train with mark_capitals = false."
+            )
         flags = {"lowercase": block.lowercase, "within_words": block.within_words}
         return {"symbols": "characters", **flags, "reverse_complement": False}
     if isinstance(block, TextCharacters):
