@@ -16,7 +16,7 @@ def framed_words(text: Stream) -> tuple[Stream, np.ndarray]:
     """Words with a space on either side and breaks between, and the place of each symbol in ``text.symbols``.
 
     Where symbols have the bits ``IS_CAPITAL`` and ``IS_LETTER`` of :mod:`~spacy_graft.extract.kernels`, words with
-    capitals have marks before their first space. They are those of :class:`~spacy_graft.extract.characters.CharacterNgrams`.
+    capitals have the marks of :class:`~spacy_graft.extract.characters.CharacterNgrams` before their first space.
 
     Returns
     -------
