@@ -109,7 +109,7 @@ class CharacterNgrams(BatchReader):
             starts = np.repeat(starts, [len(chr(char).lower()) for char in written.tolist()])
         if not self.within_words:
             return np.stack((starts, starts + 1), axis=1)
-        return places_in_text(framed_words(text)[1], starts, len(written))
+        return places_in_text(framed_words(text, with_places=True)[1], starts, len(written))
 
     def names(self, symbols: np.ndarray, strings: StringStore) -> tuple[str, ...]:
         """Return the characters."""

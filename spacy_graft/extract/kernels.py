@@ -175,44 +175,46 @@ def frame_words(text, starts, framed, places, framed_starts):
 
     Document d is ``text[starts[d] : starts[d + 1]]`` and gets ``framed[framed_starts[d] : framed_starts[d + 1]]``.
     Words of which letters have the bit ``IS_CAPITAL`` get marks before their first space. ``places`` receives where
-    each symbol starts and ends in ``text``. Both outputs need 4 rows for each character of the text.
+    each symbol starts and ends in ``text``, unless it has no rows. Outputs need 4 rows for each character of the text.
     """
+    with_places = places.shape[0] > 0
     length = 0
     framed_starts[0] = 0
     for document in range(starts.shape[0] - 1):
-        position = starts[document]
         stop = starts[document + 1]
+        start = starts[document]
         while True:
-            while position < stop and is_space(text[position] & CODE_POINT):
-                position += 1
-            if position == stop:
+            while start < stop and is_space(text[start] & CODE_POINT):
+                start += 1
+            if start == stop:
                 break
-            end = position
+            end = start
             while end < stop and not is_space(text[end] & CODE_POINT):
                 end += 1
+            before = length
             if length > framed_starts[document]:
                 framed[length] = 0
-                places[length] = position
                 length += 1
-            first_mark, second_mark = marks_of_word(text, position, end)
-            is_marked = False
-            for mark in (first_mark, second_mark):
+            marks = length
+            for mark in marks_of_word(text, start, end):
                 if mark:
-                    is_marked = True
                     framed[length] = mark
-                    places[length, 0], places[length, 1] = position, end
                     length += 1
+            letters = length + 1
             framed[length] = SPACE
-            places[length, 0], places[length, 1] = position, end if is_marked else position
-            length += 1
-            while position < end:
-                framed[length] = text[position] & CODE_POINT
-                places[length, 0], places[length, 1] = position, position + 1
-                length += 1
-                position += 1
-            framed[length] = SPACE
-            places[length] = position
-            length += 1
+            for position in range(start, end):
+                framed[letters + position - start] = text[position] & CODE_POINT
+            length = letters + end - start + 1
+            framed[length - 1] = SPACE
+            if with_places:
+                places[before:letters] = start
+                if letters > marks + 1:
+                    places[marks:letters, 1] = end
+                for position in range(start, end):
+                    places[letters + position - start] = position
+                    places[letters + position - start, 1] = position + 1
+                places[length - 1] = end
+            start = end
         framed_starts[document + 1] = length
 
 

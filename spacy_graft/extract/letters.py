@@ -12,7 +12,7 @@ def code_points(text: str) -> np.ndarray:
     return np.frombuffer(text.encode("utf-32-le"), np.dtype("<u4"))
 
 
-def framed_words(text: Stream) -> tuple[Stream, np.ndarray]:
+def framed_words(text: Stream, with_places: bool = False) -> tuple[Stream, np.ndarray]:
     """Words with a space on either side and breaks between, and the place of each symbol in ``text.symbols``.
 
     Where symbols have the bits ``IS_CAPITAL`` and ``IS_LETTER`` of :mod:`~spacy_graft.extract.kernels`, words with
@@ -22,12 +22,13 @@ def framed_words(text: Stream) -> tuple[Stream, np.ndarray]:
     -------
     framed : Stream
     places : int32 (n_symbols, 2)
-        Start and end: empty for breaks and spaces, the whole word for marks and the space after them.
+        If they are asked for: start and end, empty for breaks and spaces, the whole word for marks and the space after
+        them.
     """
     from . import kernels
 
     symbols = np.empty(4 * len(text.symbols), np.uint32)
-    places = np.empty((len(symbols), 2), np.int32)
+    places = np.empty((len(symbols) if with_places else 0, 2), np.int32)
     starts = np.empty(len(text.starts), np.int64)
     # What is read from bytes is read-only, and would be compiled for once more.
     given = text.symbols if text.symbols.flags.writeable else text.symbols.copy()

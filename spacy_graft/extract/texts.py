@@ -173,8 +173,8 @@ class TextCharacters(SequenceReader):
             places = np.concatenate([places, [len(document)], places[::-1]])
         if not self.within_words:
             return np.stack((places, places + 1), axis=1)
-        framed_places = framed_words(Stream(encoded(self._written(document)), bounds([len(places)])))[1]
-        return places_in_text(framed_places, places, len(document))
+        text = Stream(encoded(self._written(document)), bounds([len(places)]))
+        return places_in_text(framed_words(text, with_places=True)[1], places, len(document))
 
 
 @dataclass(frozen=True)
