@@ -345,6 +345,12 @@ def test_words_of_a_tokenizer_are_refused() -> None:
         spacy_graft.export(component_of(WORDS))
 
 
+def test_marks_of_capitals_are_refused() -> None:
+    marked = {"char": {**CHARACTERS["char"], "within_words": True, "mark_capitals": True}}
+    with pytest.raises(ValueError, match=r"block 'char', whose marks of capitals.*mark_capitals = false"):
+        spacy_graft.export(component_of(marked))
+
+
 def test_sigma_in_tokens_is_refused() -> None:
     """Whether it is final depends on where a token ends."""
     with pytest.raises(ValueError, match=r"Greek sigma.*lowercase = false"):
