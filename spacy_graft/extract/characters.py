@@ -32,9 +32,9 @@ class CharacterNgrams(BatchReader):
     either side, so that ``' un'`` is a prefix and ``'ing '`` a suffix. The option makes the space smaller; use it
     beside a block of word n-grams, which covers longer passages.
 
-    With ``mark_capitals``, a text is lower-cased, and signs before the first space of a word say which capitals it had:
+    With ``mark_capitals``, a text is lower-cased, and marks before the first space of a word say which capitals it had:
     ``'^ the '`` where the first letter is one, ``'^^ usa '`` where at least two characters and at least half of them
-    are, ``'~ iphone '`` and ``'^~ mcdonald '`` where others are. So n-grams that begin with a sign tell the case, and
+    are, ``'~ iphone '`` and ``'^~ mcdonald '`` where others are. So n-grams that begin with a mark tell the case, and
     all others ignore it.
 
     Parameters
@@ -48,7 +48,7 @@ class CharacterNgrams(BatchReader):
     within_words : bool
         Whether to leave out n-grams of more than one word.
     mark_capitals : bool
-        Whether signs say which words had capitals; needs ``lowercase`` and ``within_words``.
+        Whether marks say which words had capitals; needs ``lowercase`` and ``within_words``.
     penalty_factor : float
         Factor of the penalty weights of these features: above 1, features of other blocks are preferred.
 
