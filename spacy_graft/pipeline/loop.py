@@ -149,5 +149,7 @@ def warn_of_few_steps(name: str, training: dict[str, Any], points: int) -> None:
 
 def trained_by_loop(nlp: Language) -> dict[str, Any]:
     """The components that the loop trains, by name."""
-    frozen = training_settings(nlp)["frozen_components"]
+    frozen = nlp.config["training"]["frozen_components"]
+    if "$" in str(frozen):  # Variables. To replace those of the whole config takes milliseconds, at each evaluation.
+        frozen = training_settings(nlp)["frozen_components"]
     return {name: pipe for name, pipe in nlp.pipeline if name not in frozen and getattr(pipe, "is_trainable", False)}
