@@ -36,12 +36,13 @@ def flagged_text(doc: Doc) -> str:
 
 
 def marks(word: str) -> str:
-    n_capitals, n_characters = word.count(FLAG), len(word) - word.count(FLAG)
-    if n_capitals >= 2 and n_capitals >= n_characters / 2:
-        return "^^"
-    before, flag, _ = word.partition(FLAG)
-    is_first = bool(flag) and not any(map(str.isalpha, before))
-    return "^" * is_first + "~" * (n_capitals > is_first)
+    is_capital = [character == FLAG for character in word[:-1]]
+    letters = [k for k, character in enumerate(word) if character.isalpha() or character.upper() != character]
+    capitals = [k for k in letters if k and is_capital[k - 1]]
+    begins = letters[:1] == capitals[:1] != []
+    if len(capitals) >= 2 and len(capitals) > len(letters) / 2:
+        return "⇪" + "⇧" * begins
+    return "↕" * (len(capitals) > begins) + "⇧" * begins
 
 
 def words(doc: Doc) -> list[str]:

@@ -79,9 +79,7 @@ class Evidence:
         bounds = np.empty((len(number), 2), np.int64)
         for name, k in numbers.items():
             of_block = np.flatnonzero(number == k)
-            spans = self._spans_of(name)
-            bounds[of_block, 0] = spans[self.occurrences[of_block, 1], 0, 0]
-            bounds[of_block, 1] = spans[self.occurrences[of_block, 2] - 1, 0, 1]
+            bounds[of_block] = extents(self._spans_of(name)[:, 0], *self.occurrences[of_block, 1:3].T)
         slices = map(slice, firsts.tolist(), (firsts + counts).tolist())
         return dict(zip(rows.tolist(), slices, strict=True)), list(zip(self._spans_between(bounds)))
 
@@ -119,6 +117,21 @@ class Evidence:
         first = np.maximum(np.searchsorted(self.token_starts, starts, side="right") - 1, 0)
         last = np.maximum(np.searchsorted(self.token_starts, ends, side="left"), first + 1)
         return list(map(Span, starts.tolist(), ends.tolist(), first.tolist(), last.tolist()))
+
+
+def extents(places: np.ndarray, firsts: np.ndarray, stops: np.ndarray) -> np.ndarray:
+    """Where n-grams start and end: int (n, 2).
+
+    ``places`` (n_symbols, 2) is where each symbol does; n-gram k has the symbols from ``firsts[k]`` to ``stops[k]``.
+    """
+    if (places[1:] >= places[:-1]).all():
+        return np.stack((places[firsts, 0], places[stops - 1, 1]), axis=1)
+    # A mark can be of a capital further on.
+    lengths = stops - firsts
+    bounds = np.cumsum(lengths) - lengths
+    symbols = np.repeat(firsts - bounds, lengths) + np.arange(lengths.sum())
+    starts, ends = places[symbols].T
+    return np.stack((np.minimum.reduceat(starts, bounds), np.maximum.reduceat(ends, bounds)), axis=1)
 
 
 def character_spans(block: ReadingBlock, doc: Doc) -> np.ndarray:

@@ -62,7 +62,7 @@ def explain_document(
 def block_ignores_case(block: Block) -> bool:
     """Whether a block reads the same of words that differ in case alone."""
     if (lowercase := getattr(block, "lowercase", None)) is not None:
-        return bool(lowercase)
+        return bool(lowercase) and not getattr(block, "mark_capitals", False)
     attributes = getattr(block, "attr", ""), *getattr(block, "head", ()), *getattr(block, "modifier", ())
     return CASED.isdisjoint(attributes)
 

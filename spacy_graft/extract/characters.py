@@ -33,9 +33,9 @@ class CharacterNgrams(BatchReader):
     beside a block of word n-grams, which covers longer passages.
 
     With ``mark_capitals``, a text is lower-cased, and marks before the first space of a word say which capitals it had:
-    ``'^ the '`` where the first letter is one, ``'^^ usa '`` where at least two characters and at least half of them
-    are, ``'~ iphone '`` and ``'^~ mcdonald '`` where others are. So n-grams that begin with a mark tell the case, and
-    all others ignore it.
+    ``'⇧ the '`` where the first letter is one, ``'⇪⇧ usa '`` where two or more are, and most letters, and
+    ``'↕ iphone '`` and ``'↕⇧ mcdonald '`` where others are. So n-grams that begin with a mark tell the case, and all
+    others ignore it.
 
     Parameters
     ----------
@@ -47,10 +47,10 @@ class CharacterNgrams(BatchReader):
         Whether to lower-case the text, token by token.
     within_words : bool
         Whether to leave out n-grams of more than one word.
-    mark_capitals : bool
-        Whether marks say which words had capitals; needs ``lowercase`` and ``within_words``.
     penalty_factor : float
         Factor of the penalty weights of these features: above 1, features of other blocks are preferred.
+    mark_capitals : bool
+        Whether marks say which words had capitals; needs ``lowercase`` and ``within_words``.
 
     Raises
     ------
@@ -63,8 +63,8 @@ class CharacterNgrams(BatchReader):
     max_length: int | None = None
     lowercase: bool = True
     within_words: bool = False
-    mark_capitals: bool = False
     penalty_factor: float = 1.0
+    mark_capitals: bool = False
 
     attributes: ClassVar[tuple[int, ...]] = (ORTH, SPACY)
     dtype: ClassVar[type[np.unsignedinteger]] = np.uint32
@@ -73,12 +73,16 @@ class CharacterNgrams(BatchReader):
 
     def __post_init__(self) -> None:
         check_settings(self)
-        flags = {name: getattr(self, name) for name in ("lowercase", "within_words", "mark_capitals")}
-        check_flags("CharacterNgrams", **flags)
+        check_flags(
+            "CharacterNgrams",
+            lowercase=self.lowercase,
+            within_words=self.within_words,
+            mark_capitals=self.mark_capitals,
+        )
         if self.mark_capitals and not (self.lowercase and self.within_words):
             raise ValueError(
-                "CharacterNgrams: mark_capitals needs lowercase = true and within_words = true. "
-                "With lowercase = false, n-grams have their capitals anyway."
+                "CharacterNgrams: mark_capitals needs lowercase = true and within_words = true. With other settings, "
+                "set mark_capitals = false as well."
             )
 
     def check(self, doc: Doc) -> None:
@@ -98,8 +102,8 @@ class CharacterNgrams(BatchReader):
     def offsets(self, doc: Doc) -> np.ndarray:
         """Return where in ``doc.text`` each symbol starts and ends: int32 (n_symbols, 2).
 
-        'İ' is two symbols in lower case, with the same place. Spaces added beside words have empty places. Marks of
-        capitals have the place of the word.
+        'İ' is two symbols in lower case, with the same place. Spaces added beside words have empty places. Marks have
+        the place of their capitals: so an n-gram begins at the smallest place of its symbols, and ends at the largest.
         """
         tokens = TokenBatch.read([doc], self.attributes)
         text = self._spelling.spell(tokens)

@@ -6,8 +6,8 @@ from .._numba import inlined, inner, njit
 from .hashing import EMPTY, empty_slots
 
 SPACE = ord(" ")
-#: Marks of words with capitals: of the first letter, twice if of most; of others.
-CAPITALISED, INNER_CAPITAL = ord("^"), ord("~")
+#: Marks of words: most letters are capitals; one that is not the first; the first letter.
+CAPITALS, INNER_CAPITAL, INITIAL_CAPITAL = ord("⇪"), ord("↕"), ord("⇧")
 #: Bits of a symbol: it was a capital before it was lower-cased; it is a letter; its code point.
 IS_CAPITAL, IS_LETTER, CODE_POINT = np.uint32(1 << 31), np.uint32(1 << 30), np.uint32((1 << 30) - 1)
 
@@ -156,17 +156,40 @@ def is_space(character):
 
 
 @inlined
-def marks_of_word(text, start, stop):
-    """Return the marks of the word ``text[start:stop]``: two symbols, 0 where there is none."""
-    n_capitals, begins_with_capital, has_letter = 0, False, False
-    for position in range(start, stop):
-        if text[position] & IS_CAPITAL:
-            n_capitals += 1
-            begins_with_capital |= not has_letter
-        has_letter |= text[position] & IS_LETTER != 0
-    if n_capitals >= 2 and 2 * n_capitals >= stop - start:
-        return CAPITALISED, CAPITALISED
-    return CAPITALISED if begins_with_capital else 0, INNER_CAPITAL if n_capitals > begins_with_capital else 0
+def frame_word(text, start, end, framed, places, length):
+    """Write the word ``text[start:end]`` with its marks and a space on either side from ``length`` on.
+
+    Return where it ends.
+    """
+    n_letters, n_capitals, first, last, begins = 0, 0, end, end, False
+    for position in range(start, end):
+        if text[position] & IS_LETTER:
+            n_letters += 1
+            if text[position] & IS_CAPITAL:
+                n_capitals += 1
+                begins |= n_letters == 1
+                first, last = min(first, position), position
+    with_places = places.shape[0] > 0
+    if n_capitals > begins:
+        is_most = 2 * n_capitals > n_letters
+        framed[length] = CAPITALS if is_most else INNER_CAPITAL
+        if with_places:
+            places[length, 0], places[length, 1] = first if is_most else last, last + 1
+        length += 1
+    if begins:
+        framed[length] = INITIAL_CAPITAL
+        if with_places:
+            places[length, 0], places[length, 1] = first, first + 1
+        length += 1
+    framed[length], framed[length + 1 + end - start] = SPACE, SPACE
+    if with_places:
+        places[length], places[length + 1 + end - start] = start, end
+    for position in range(start, end):
+        length += 1
+        framed[length] = text[position] & CODE_POINT
+        if with_places:
+            places[length, 0], places[length, 1] = position, position + 1
+    return length + 2
 
 
 @njit
@@ -174,16 +197,17 @@ def frame_words(text, starts, framed, places, framed_starts):
     """Replace white space by a space on either side of every word and a break (0) between words of a document.
 
     Document d is ``text[starts[d] : starts[d + 1]]`` and gets ``framed[framed_starts[d] : framed_starts[d + 1]]``.
-    Words of which letters have the bit ``IS_CAPITAL`` get marks before their first space. ``places`` receives where
-    each symbol starts and ends in ``text``, unless it has no rows. Outputs need 4 rows for each character of the text.
+    Words whose letters have the bits ``IS_LETTER`` and ``IS_CAPITAL`` get marks before their first space. ``places``
+    receives where each symbol starts and ends in ``text``, unless it has no rows. Outputs need 4 rows for each
+    character of the text.
     """
-    with_places = places.shape[0] > 0
     length = 0
     framed_starts[0] = 0
     for document in range(starts.shape[0] - 1):
         stop = starts[document + 1]
-        start = starts[document]
+        end = starts[document]
         while True:
+            start = end
             while start < stop and is_space(text[start] & CODE_POINT):
                 start += 1
             if start == stop:
@@ -191,30 +215,12 @@ def frame_words(text, starts, framed, places, framed_starts):
             end = start
             while end < stop and not is_space(text[end] & CODE_POINT):
                 end += 1
-            before = length
             if length > framed_starts[document]:
                 framed[length] = 0
+                if places.shape[0]:
+                    places[length] = start
                 length += 1
-            marks = length
-            for mark in marks_of_word(text, start, end):
-                if mark:
-                    framed[length] = mark
-                    length += 1
-            letters = length + 1
-            framed[length] = SPACE
-            for position in range(start, end):
-                framed[letters + position - start] = text[position] & CODE_POINT
-            length = letters + end - start + 1
-            framed[length - 1] = SPACE
-            if with_places:
-                places[before:letters] = start
-                if letters > marks + 1:
-                    places[marks:letters, 1] = end
-                for position in range(start, end):
-                    places[letters + position - start] = position
-                    places[letters + position - start, 1] = position + 1
-                places[length - 1] = end
-            start = end
+            length = frame_word(text, start, end, framed, places, length)
         framed_starts[document + 1] = length
 
 

@@ -15,15 +15,14 @@ def code_points(text: str) -> np.ndarray:
 def framed_words(text: Stream, with_places: bool = False) -> tuple[Stream, np.ndarray]:
     """Words with a space on either side and breaks between, and the place of each symbol in ``text.symbols``.
 
-    Where symbols have the bits ``IS_CAPITAL`` and ``IS_LETTER`` of :mod:`~spacy_graft.extract.kernels`, words with
+    Where letters have the bits ``IS_LETTER`` and ``IS_CAPITAL`` of :mod:`~spacy_graft.extract.kernels`, words with
     capitals have the marks of :class:`~spacy_graft.extract.characters.CharacterNgrams` before their first space.
 
     Returns
     -------
     framed : Stream
     places : int32 (n_symbols, 2)
-        If they are asked for: start and end, empty for breaks and spaces, the whole word for marks and the space after
-        them.
+        If they are asked for: start and end, empty for breaks and spaces. A mark has the place of its capitals.
     """
     from . import kernels
 

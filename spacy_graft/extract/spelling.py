@@ -111,20 +111,24 @@ def lower_cased(words: list[str]) -> tuple[np.ndarray, list[int]]:
 
 
 def lower_cased_with_flags(words: list[str]) -> tuple[np.ndarray, list[int]]:
-    """The same, with the bits ``IS_CAPITAL`` and ``IS_LETTER`` of :mod:`~spacy_graft.extract.kernels`."""
-    from .kernels import IS_CAPITAL, IS_LETTER
-
+    """The same, letters with the bits ``IS_LETTER`` and ``IS_CAPITAL`` of :mod:`~spacy_graft.extract.kernels`."""
     points, lengths = lower_cased(words)
     written, of_character = np.unique(as_written(words)[0], return_inverse=True)
-    small = [chr(character).lower() for character in written.tolist()]
-    is_capital = np.array([low != chr(own) for low, own in zip(small, written.tolist(), strict=True)], bool)
-    # 'İ' is two characters in lower case, of which the first is a capital.
-    ends = np.cumsum(np.array(list(map(len, small)), np.int64)[of_character])
-    capitals = np.zeros(len(points), bool)
-    capitals[np.append(0, ends)[:-1]] = is_capital[of_character]
-    found, of_point = np.unique(points, return_inverse=True)
-    letters = np.array([chr(point).isalpha() for point in found.tolist()], bool)[of_point]
-    return points | np.where(capitals, IS_CAPITAL | IS_LETTER, np.where(letters, IS_LETTER, np.uint32(0))), lengths
+    characters = list(map(chr, written.tolist()))
+    # 'İ' is two characters in lower case, of which the first is the letter.
+    ends = np.cumsum(np.array([len(own.lower()) for own in characters], np.int64)[of_character])
+    flags = np.zeros(len(points), np.uint32)
+    flags[np.append(0, ends)[:-1]] = np.array(list(map(flags_of, characters)), np.uint32)[of_character]
+    return points | flags, lengths
+
+
+def flags_of(character: str) -> np.uint32:
+    """The bits of a character: it is a letter; it is a capital, which has a lower case."""
+    from .kernels import IS_CAPITAL, IS_LETTER
+
+    if character.lower() != character:
+        return IS_CAPITAL | IS_LETTER
+    return IS_LETTER if character.isalpha() or character.upper() != character else np.uint32(0)
 
 
 #: The caches of each thread: of words as they are, in lower case, and in lower case with flags.

@@ -9,7 +9,7 @@ from ..digests import digest_of
 from .table import check_version, damaged_model, pack_message, unpack_message
 
 #: Version of sealed messages. Increase it when their parts change in a way that older versions cannot read.
-SEAL_FORMAT = 1
+SEAL_FORMAT = 2
 TYPES = {"version": int, "parts": dict, "digest": str}
 
 
