@@ -218,3 +218,36 @@ def test_documents_of_several_vocabs(fitted: Language) -> None:
     probabilities = component.predict(docs)
     assert probabilities.tolist() == [component.predict([doc])[0].tolist() for doc in docs]
     assert probabilities[::2].tolist() == probabilities[1::2].tolist()
+
+
+@pytest.fixture(scope="module")
+def cased() -> Language:
+    """A pipeline with the default blocks, for texts of which capitals alone tell the label."""
+    nlp = make_nlp(features=None)
+    names = {
+        "firm": ["Apple", "Target", "iRobot", '"Gap",', "HP"],
+        "thing": ["apple", "target", "irobot", '"gap",', "hp"],
+    }
+    rows = [(f"we {seen} {name} {when}", label) for label, own in names.items() for name in own
+            for seen in ("saw", "like", "know") for when in ("again", "today")]  # fmt: skip
+    spacy_graft.fit(nlp, *map(list, zip(*rows, strict=True)))
+    return nlp
+
+
+def test_the_default_blocks_tell_words_by_their_capitals(cased: Language) -> None:
+    for text, label in (("you saw Target", "firm"), ("you saw target", "thing"), ("they know HP", "firm")):
+        assert cased(text).cats[label] > 0.9
+    marks = {feature.text[0] for feature in component_of(cased).features() if feature.block == "characters"}
+    assert marks & set("⇧⇪↕")
+
+
+def test_words_that_differ_in_case_are_explained_apart(cased: Language) -> None:
+    text = 'an apple of Apple and "Gap", they said'
+    why = component_of(cased).explain(cased(text))["firm"]
+    values = [part.contribution for part in why.contributions]
+    assert math.fsum(values) + why.intercept == pytest.approx(why.score, abs=1e-9)
+    # A mark has the place of its capital: it makes no phrase of a word and its quotation marks.
+    rows = {row.text: row.contribution for row in why.words}
+    assert min(rows["Apple"], rows["Gap"]) > 0.0
+    assert "apple" not in rows
+    assert not any("Gap" in row for row in rows.keys() - {"Gap"})

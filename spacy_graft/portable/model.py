@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 ALTERNATIVE = (
     "Train a GraftTextClassifier with the analyzers 'char', 'char_wb', 'word' or 'byte', which need no tokenizer, or a "
-    "component whose only blocks are CharacterNgrams."
+    "component whose only blocks are CharacterNgrams, without marks of capitals."
 )
 #: Of integers in JavaScript: larger ones are rounded.
 LARGEST_INTEGER = 2**53 - 1
