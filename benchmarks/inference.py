@@ -36,7 +36,7 @@ from spacy_graft.model.snapshot import snapshot_of_solution
 from spacy_graft.model.sparse_linear import SNAPSHOT, SparseLinear
 
 #: The shipped ones, but for penalties, which do not matter here.
-BLOCKS: dict[str, NgramBlock] = {"words": TokenNgrams(), "characters": CharacterNgrams(within_words=True)}
+BLOCKS: dict[str, NgramBlock] = {"words": TokenNgrams(), "characters": CharacterNgrams(within_words=True, mark_capitals=True)}
 #: Shortest and longest n-gram.
 LENGTHS = {"words": (1, 3), "characters": (2, 8)}
 FEATURES = 1500
@@ -57,7 +57,7 @@ from spacy_graft.extract.characters import CharacterNgrams
 from spacy_graft.extract.tokens import TokenNgrams
 from spacy_graft.model.sparse_linear import SparseLinear
 doc = spacy.blank("en")("The first document.")
-model = SparseLinear({"words": TokenNgrams(), "characters": CharacterNgrams(within_words=True)})
+model = SparseLinear({"words": TokenNgrams(), "characters": CharacterNgrams(within_words=True, mark_capitals=True)})
 start = perf_counter()
 model.from_disk(sys.argv[1])
 loaded = perf_counter()
