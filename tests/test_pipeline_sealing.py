@@ -344,8 +344,8 @@ def test_other_messages_are_refused(component: TextCatGraft) -> None:
     message = srsly.msgpack_loads(data)
     target = component_of(new_nlp())
     for changes, problem in [
-        ({"version": 2}, "saved by a newer spacy_graft .*upgrade"),
-        ({"version": 0}, "saved by an older spacy_graft .*train the model again"),
+        ({"version": 3}, "saved by a newer spacy_graft .*upgrade"),
+        ({"version": 1}, "saved by an older spacy_graft .*train the model again"),
         ({"version": True}, "not a sealed message"),
         ({"digest": b"1"}, "not a sealed message"),
         ({"more": 1}, "not a sealed message"),
