@@ -36,7 +36,10 @@ from spacy_graft.model.snapshot import snapshot_of_solution
 from spacy_graft.model.sparse_linear import SNAPSHOT, SparseLinear
 
 #: The shipped ones, but for penalties, which do not matter here.
-BLOCKS: dict[str, NgramBlock] = {"words": TokenNgrams(), "characters": CharacterNgrams(within_words=True, mark_capitals=True)}
+BLOCKS: dict[str, NgramBlock] = {
+    "words": TokenNgrams(),
+    "characters": CharacterNgrams(within_words=True, mark_capitals=True),
+}
 #: Shortest and longest n-gram.
 LENGTHS = {"words": (1, 3), "characters": (2, 8)}
 FEATURES = 1500

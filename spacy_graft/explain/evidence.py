@@ -126,7 +126,7 @@ def extents(places: np.ndarray, firsts: np.ndarray, stops: np.ndarray) -> np.nda
     """
     if (places[1:] >= places[:-1]).all():
         return np.stack((places[firsts, 0], places[stops - 1, 1]), axis=1)
-    # A mark can be of a capital further on.
+    # A mark can have the place of a capital further on.
     lengths = stops - firsts
     bounds = np.cumsum(lengths) - lengths
     symbols = np.repeat(firsts - bounds, lengths) + np.arange(lengths.sum())

@@ -102,8 +102,9 @@ class CharacterNgrams(BatchReader):
     def offsets(self, doc: Doc) -> np.ndarray:
         """Return where in ``doc.text`` each symbol starts and ends: int32 (n_symbols, 2).
 
-        'İ' is two symbols in lower case, with the same place. Spaces added beside words have empty places. Marks have
-        the place of their capitals: so an n-gram begins at the smallest place of its symbols, and ends at the largest.
+        'İ' is two symbols in lower case, with the same place. Spaces added beside words have empty places. A mark has
+        the place of its first capital: so an n-gram begins at the smallest place of its symbols, and ends at the
+        largest.
         """
         tokens = TokenBatch.read([doc], self.attributes)
         text = self._spelling.spell(tokens)

@@ -159,36 +159,41 @@ def is_space(character):
 def frame_word(text, start, end, framed, places, length):
     """Write the word ``text[start:end]`` with its marks and a space on either side from ``length`` on.
 
-    Return where it ends.
+    Return where it ends. A mark has the place of its first capital.
     """
-    n_letters, n_capitals, first, last, begins = 0, 0, end, end, False
+    n_letters, n_capitals, begins, first, inner = 0, 0, False, end, end
     for position in range(start, end):
         if text[position] & IS_LETTER:
             n_letters += 1
             if text[position] & IS_CAPITAL:
                 n_capitals += 1
                 begins |= n_letters == 1
-                first, last = min(first, position), position
+                first = min(first, position)
+                if n_capitals == 1 + begins:
+                    inner = position
     with_places = places.shape[0] > 0
     if n_capitals > begins:
         is_most = 2 * n_capitals > n_letters
         framed[length] = CAPITALS if is_most else INNER_CAPITAL
         if with_places:
-            places[length, 0], places[length, 1] = first if is_most else last, last + 1
+            places[length, 0], places[length, 1] = (first, first + 1) if is_most else (inner, inner + 1)
         length += 1
     if begins:
         framed[length] = INITIAL_CAPITAL
         if with_places:
             places[length, 0], places[length, 1] = first, first + 1
         length += 1
-    framed[length], framed[length + 1 + end - start] = SPACE, SPACE
+    framed[length] = SPACE
     if with_places:
-        places[length], places[length + 1 + end - start] = start, end
+        places[length] = start
     for position in range(start, end):
         length += 1
         framed[length] = text[position] & CODE_POINT
         if with_places:
             places[length, 0], places[length, 1] = position, position + 1
+    framed[length + 1] = SPACE
+    if with_places:
+        places[length + 1] = end
     return length + 2
 
 

@@ -22,7 +22,7 @@ def framed_words(text: Stream, with_places: bool = False) -> tuple[Stream, np.nd
     -------
     framed : Stream
     places : int32 (n_symbols, 2)
-        If they are asked for: start and end, empty for breaks and spaces. A mark has the place of its capitals.
+        If they are asked for: start and end, empty for breaks and spaces. A mark has the place of its first capital.
     """
     from . import kernels
 

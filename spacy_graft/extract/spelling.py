@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -113,22 +114,21 @@ def lower_cased(words: list[str]) -> tuple[np.ndarray, list[int]]:
 def lower_cased_with_flags(words: list[str]) -> tuple[np.ndarray, list[int]]:
     """The same, letters with the bits ``IS_LETTER`` and ``IS_CAPITAL`` of :mod:`~spacy_graft.extract.kernels`."""
     points, lengths = lower_cased(words)
-    written, of_character = np.unique(as_written(words)[0], return_inverse=True)
-    characters = list(map(chr, written.tolist()))
-    # 'İ' is two characters in lower case, of which the first is the letter.
-    ends = np.cumsum(np.array([len(own.lower()) for own in characters], np.int64)[of_character])
-    flags = np.zeros(len(points), np.uint32)
-    flags[np.append(0, ends)[:-1]] = np.array(list(map(flags_of, characters)), np.uint32)[of_character]
-    return points | flags, lengths
+    flags = [flag for word in words for character in word for flag in flags_of(character)]
+    return points | np.array(flags, np.uint32), lengths
 
 
-def flags_of(character: str) -> np.uint32:
-    """The bits of a character: it is a letter; it is a capital, which has a lower case."""
+@cache
+def flags_of(character: str) -> list[int]:
+    """The bits of a character's code points in lower case. A capital is what has a lower case.
+
+    'İ' is two characters in lower case, of which the first is the letter.
+    """
     from .kernels import IS_CAPITAL, IS_LETTER
 
-    if character.lower() != character:
-        return IS_CAPITAL | IS_LETTER
-    return IS_LETTER if character.isalpha() or character.upper() != character else np.uint32(0)
+    is_capital = character.lower() != character
+    is_letter = is_capital or character.isalpha() or character.upper() != character
+    return [int(is_letter) * int(IS_LETTER) | int(is_capital) * int(IS_CAPITAL), *[0] * (len(character.lower()) - 1)]
 
 
 #: The caches of each thread: of words as they are, in lower case, and in lower case with flags.
