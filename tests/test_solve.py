@@ -304,12 +304,13 @@ def test_conjugate_gradients_solve_the_face(seed, n_labels, blocks):
     face = QuadraticFace(model, support)
     towards, solved = face.solve(point, 1e-9, 200)
     assert solved
+    assert towards is not None
     weights = point.weights.copy()
     weights[support] += towards.weights
     signs = np.sign(model.active.weights[support])
     r = model.gradient[support] - model.penalty.upper[support] * signs
     r -= 2 * model.penalty.quadratic[support] * weights[support]
-    curved = model.loss.hessian_product(model.probabilities, towards.scores) * model.scale
+    curved = model.loss.hessian_product(model.probabilities, model.scores_of(face.design, towards)) * model.scale
     r -= (curved @ matrix)[model.active.labels, model.active.rows][support]
     np.testing.assert_allclose(r, 0.0, atol=1e-8)
 

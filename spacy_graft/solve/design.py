@@ -115,11 +115,23 @@ class Design:
         self.active = active
         self.shape = (n_labels, n_documents)
         self.n_threads = n_threads
-        self.by_feature: Matrix | None = None
-        self.by_document: Matrix | None = None
-        if n_labels > 1 and len(active) == active.n_rows * n_labels > 0:
-            self.by_feature = Matrix(*active.columns.lists())
-            self.by_document = by_columns(self.by_feature, n_documents)
+        #: Whether every label has every feature.
+        self.is_complete = len(active) == active.n_rows * n_labels > 0
+
+    @cached_property
+    def by_feature(self) -> Matrix:
+        """X of the features: (features, documents)."""
+        return Matrix(*self.active.columns.lists())
+
+    @cached_property
+    def by_document(self) -> Matrix:
+        """The same by documents."""
+        return by_columns(self.by_feature, self.shape[1])
+
+    @property
+    def has_lanes(self) -> bool:
+        """Whether one entry is worth reading for several labels at once."""
+        return self.is_complete and self.shape[0] > 1
 
     def some(self, chosen: np.ndarray) -> Design:
         """That of some of the pairs (int), ascending."""
@@ -129,7 +141,7 @@ class Design:
 
     def spread(self, weights: np.ndarray) -> np.ndarray:
         """X w: float64 (labels, documents)."""
-        if self.by_document is not None:
+        if self.has_lanes:
             return self.by_document.products(weights.reshape(self.shape[0], -1), self.n_threads)
         scores, pairs = np.zeros(self.shape), self.active.pairs
         work = [partial(kernels.spread, pairs, weights, scores, *r) for r in self.document_ranges()]
@@ -138,7 +150,7 @@ class Design:
 
     def collect(self, totals: np.ndarray, squared: bool = False) -> np.ndarray:
         """Xᵀ totals, of totals (labels, documents); or with the features' values squared: float64 (pairs)."""
-        if self.by_feature is not None:
+        if self.has_lanes:
             matrix = self.by_feature.squares() if squared and len(self.by_feature.values) else self.by_feature
             return matrix.products(totals, self.n_threads).reshape(-1)
         sums, pairs = np.empty(len(self.active)), self.active.pairs

@@ -22,9 +22,11 @@ from .vector_kernels import (
     sum_eight,
     sum_four,
     sum_one,
+    sum_sixteen,
     weighted_sum_eight,
     weighted_sum_four,
     weighted_sum_one,
+    weighted_sum_sixteen,
 )
 
 #: Rows whose sums are in the processor's cache while they are written column by column.
@@ -208,23 +210,31 @@ def sums_of_rows(starts, entries, values, lanes, sums):
     Row ``k`` has the entries ``entries[starts[k] : starts[k + 1]]``. ``lanes`` (n, width) and ``sums`` (rows, width)
     have one column, or a multiple of four.
     """
-    width = lanes.shape[1]
-    for k in range(starts.shape[0] - 1):
-        start, stop = starts[k], starts[k + 1]
-        for first in range(0, width, 8):
-            if values.shape[0]:
-                if first + 8 <= width:
+    width, n_rows, has_values = lanes.shape[1], starts.shape[0] - 1, values.shape[0] > 0
+    first = 0
+    while first < width:
+        # Columns outside, so that those of all rows of ``lanes`` stay in the cache.
+        n_columns = 16 if first + 16 <= width else 8 if first + 8 <= width else 4 if first + 4 <= width else 1
+        for k in range(n_rows):
+            start, stop = starts[k], starts[k + 1]
+            if has_values:
+                if n_columns == 16:
+                    weighted_sum_sixteen(lanes, first, entries, values, start, stop, sums, k)
+                elif n_columns == 8:
                     weighted_sum_eight(lanes, first, entries, values, start, stop, sums, k)
-                elif first + 4 <= width:
+                elif n_columns == 4:
                     weighted_sum_four(lanes, first, entries, values, start, stop, sums, k)
                 else:
                     weighted_sum_one(lanes, first, entries, values, start, stop, sums, k)
-            elif first + 8 <= width:
+            elif n_columns == 16:
+                sum_sixteen(lanes, first, entries, values, start, stop, sums, k)
+            elif n_columns == 8:
                 sum_eight(lanes, first, entries, values, start, stop, sums, k)
-            elif first + 4 <= width:
+            elif n_columns == 4:
                 sum_four(lanes, first, entries, values, start, stop, sums, k)
             else:
                 sum_one(lanes, first, entries, values, start, stop, sums, k)
+        first += n_columns
 
 
 @njit

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -28,18 +29,17 @@ class PairPenalty:
     lower: np.ndarray
     quadratic: np.ndarray
 
-    @property
+    @cached_property
     def is_smooth(self) -> bool:
         """Whether it has a gradient everywhere."""
         return not (self.upper.any() or self.lower.any())
 
     def value(self, weights: np.ndarray) -> float:
-        return float(self.slopes(weights) @ weights + self.quadratic @ weights**2)
+        quadratic = np.einsum("k,k,k->", self.quadratic, weights, weights)
+        return float(quadratic if self.is_smooth else quadratic + self.slopes(weights) @ weights)
 
     def slopes(self, weights: np.ndarray) -> np.ndarray:
         """Return the derivative of the part that is not smooth; 0 where a weight is 0."""
-        if self.is_smooth:
-            return np.zeros(len(weights))
         return np.where(weights > 0.0, self.upper, np.where(weights < 0.0, -self.lower, 0.0))
 
     def violations(self, weights: np.ndarray, gradient: np.ndarray) -> np.ndarray:
@@ -51,11 +51,15 @@ class PairPenalty:
         gradient : float64 (pairs)
             v, from which the gradients of all quadratic penalties have been taken.
         """
+        if self.is_smooth:
+            return np.abs(gradient)
         outside = np.maximum(np.maximum(gradient - self.upper, -gradient - self.lower), 0.0)
         return np.where(weights == 0.0, outside, np.abs(gradient - self.slopes(weights)))
 
     def some(self, chosen: np.ndarray) -> PairPenalty:
-        """Return the penalty on some of the pairs (int)."""
+        """Return the penalty on some of the pairs (int), ascending."""
+        if len(chosen) == len(self.quadratic):
+            return self
         return PairPenalty(self.upper[chosen], self.lower[chosen], self.quadratic[chosen])
 
 

@@ -15,8 +15,10 @@ Hessian, each of which costs as much as half a sweep.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import cast
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from scipy import sparse
@@ -27,7 +29,7 @@ from . import kernels
 from .active import Active
 from .coupling import Coupling
 from .dense import Dense, largest_norm
-from .design import Design
+from .design import Design, as_lanes
 from .kernels import Pairs
 from .losses import Loss
 from .penalties import PairPenalty
@@ -36,8 +38,9 @@ from .penalties import PairPenalty
 TOWARDS_TARGETS = 0.05
 #: Sweeps of coordinate descent between runs of conjugate gradients: the first over all pairs, others on the support.
 SWEEPS = 4
-#: Curvature, relative to the diagonal, under which a direction is flat: all labels of a feature together, say.
-FLAT = 1e-13
+#: Curvature, relative to the diagonal, under which a direction is flat: all labels of a feature together, say. In
+#: double precision and in single.
+FLAT, SINGLE_FLAT = 1e-13, 1e-7
 #: Products by the diagonal alone before a model gets its blocks; the largest block; the ridge of its factor.
 CHEAP_PRODUCTS, LARGEST_BLOCK, JITTER = 30, 1024, 1e-4
 #: Documents of a block that are written down at a time: 34 MB at the most in each thread.
@@ -46,6 +49,8 @@ GRAM_DOCUMENTS = 2**13
 ALTERNATIONS, RUNS, PRODUCTS = 30, 20, 100
 #: Products without L1, where there is nothing but conjugate gradients.
 SMOOTH_PRODUCTS = 500
+#: Numbers that are worked on at a time.
+PART = 2**16
 #: Multiplications of the blocks in the time that a product takes for an entry of the columns.
 BLOCK_SPEED = 100
 
@@ -63,9 +68,18 @@ class Point:
     scores: np.ndarray
 
 
+def parts_in_cache(numbers: np.ndarray) -> Iterator[slice]:
+    """Rows whose numbers fit in the processor's cache, so that what is made of them is not written to memory."""
+    n_rows = max(PART * len(numbers) // max(numbers.size, 1), 1)
+    return (slice(first, first + n_rows) for first in range(0, len(numbers), n_rows))
+
+
 @dataclass
 class Direction:
-    """A number for each pair (of a support), each intercept (labels) and each dense weight (labels, n_columns)."""
+    """A number for each pair (of a support), each intercept (labels) and each dense weight (labels, n_columns).
+
+    In single precision those of pairs are lanes, (features, width): see :class:`SingleFace`.
+    """
 
     weights: np.ndarray
     intercepts: np.ndarray
@@ -73,14 +87,18 @@ class Direction:
 
     def dot(self, other: Direction) -> float:
         of_dense = np.vdot(self.dense, other.dense)
-        return float(self.weights @ other.weights + self.intercepts @ other.intercepts + of_dense)
+        return float(np.vdot(self.weights, other.weights) + self.intercepts @ other.intercepts + of_dense)
 
-    def plus(self, length: float, other: Direction) -> Direction:
-        return Direction(
-            self.weights + length * other.weights,
-            self.intercepts + length * other.intercepts,
-            self.dense + length * other.dense,
-        )
+    def add(self, length: float, other: Direction) -> None:
+        for part in parts_in_cache(self.weights):
+            self.weights[part] += length * other.weights[part]
+        self.intercepts += length * other.intercepts
+        self.dense += length * other.dense
+
+    def scale(self, factor: float) -> None:
+        self.weights *= factor
+        self.intercepts *= factor
+        self.dense *= factor
 
 
 @dataclass
@@ -172,11 +190,20 @@ class QuadraticModel:
             scores += self.dense.spread(change.dense)
         return scores
 
+    @cached_property
+    def slope(self) -> np.ndarray:
+        """v, from which the gradients of all quadratic penalties have been taken: float64 (pairs)."""
+        return slope_of(self.gradient, self.active.weights, self.penalty, self.coupling)
+
+    @cached_property
+    def penalty_before(self) -> float:
+        """That of the weights as they are."""
+        return self.penalty_value(self.active.weights, self.dense.weights)
+
     def violation(self) -> float:
         """Largest violation of the optimality conditions: of pairs (in units of |v| / λ), intercepts, dense weights."""
-        weights = self.active.weights
-        v = self.gradient - 2.0 * self.penalty.quadratic * weights - self.coupling.gradient(weights)
-        of_pairs = self.penalty.violations(weights, v) / self.active.penalty_weights
+        of_pairs = self.penalty.violations(self.active.weights, self.slope)
+        of_pairs /= self.active.penalty_weights
         of_dense = largest_norm(self.dense_gradient - self.dense.penalty_gradient(self.dense.weights))
         return float(max(of_pairs.max(initial=0.0), np.abs(self.intercept_gradient).max(), of_dense))
 
@@ -186,12 +213,11 @@ class QuadraticModel:
 
     def change(self, point: Point) -> float:
         """m(d) - m(0)."""
-        weights, dense = self.active.weights, self.dense.weights
-        linear = self.gradient @ (point.weights - weights) + self.intercept_gradient @ point.intercepts
+        linear = self.gradient @ (point.weights - self.active.weights) + self.intercept_gradient @ point.intercepts
         linear += np.vdot(self.dense_gradient, point.dense)
         curved = np.vdot(point.scores, self.loss.hessian_product(self.probabilities, point.scores))
-        after, before = self.penalty_value(point.weights, dense + point.dense), self.penalty_value(weights, dense)
-        return float(-linear + 0.5 * curved + after - before)
+        after = self.penalty_value(point.weights, self.dense.weights + point.dense)
+        return float(-linear + 0.5 * curved + after - self.penalty_before)
 
     def minimum(self, tolerance: float) -> Point:
         """The minimum, to a violation of about ``tolerance``."""
@@ -215,23 +241,24 @@ class QuadraticModel:
     def smooth_minimum(self, point: Point, tolerance: float) -> Point:
         """The same without L1, where it is a linear system over all pairs.
 
-        With an operator by its products in single precision first: what these leave is then measured in double
-        precision, and solved for if it is too much.
+        In single precision first, if every label has every feature and there are several, or a network: it takes a
+        third of the time. What this leaves is then measured in double precision, and solved for if it is too much.
         """
-        if self.coupling.is_operator:
-            point = self._solved(point, tolerance, single=True)
-        return self._solved(point, tolerance)
+        if self.design.has_lanes or (self.design.is_complete and self.coupling.is_operator):
+            point = self._solved(point, tolerance, SingleFace)
+        return self._solved(point, tolerance, QuadraticFace)
 
-    def _solved(self, point: Point, tolerance: float, single: bool = False) -> Point:
+    def _solved(self, point: Point, tolerance: float, face: type[QuadraticFace]) -> Point:
         everything = np.arange(len(point.weights))
         for products in (self.products_before_blocks(), SMOOTH_PRODUCTS):
-            towards, solved = QuadraticFace(self, everything, single).solve(point, 0.7 * tolerance, products)
-            point = Point(
-                point.weights + towards.weights,
-                point.intercepts + towards.intercepts,
-                point.dense + towards.dense,
-                point.scores + towards.scores,
-            )
+            towards, solved = face(self, everything).solve(point, 0.7 * tolerance, products)
+            if towards is not None:
+                point = Point(
+                    point.weights + towards.weights,
+                    point.intercepts + towards.intercepts,
+                    point.dense + towards.dense,
+                    point.scores + self.scores_of(self.design, towards),
+                )
             if solved:
                 break
             if self.blocks is None:
@@ -242,7 +269,8 @@ class QuadraticModel:
         """Products by the diagonal alone that cost as much as the blocks; enough for most problems with a ridge."""
         labels, documents = self.probabilities.shape
         n_entries = labels * self.active.columns.n_entries
-        n_squares = sum(n**2 for n in np.bincount(self.active.labels, minlength=labels) if n <= LARGEST_BLOCK)
+        n_pairs = np.diff(np.searchsorted(self.active.labels, np.arange(labels + 1)))
+        n_squares = sum(n**2 for n in n_pairs.tolist() if n <= LARGEST_BLOCK)
         return int(np.clip(documents * n_squares / (BLOCK_SPEED * max(n_entries, 1)), CHEAP_PRODUCTS, SMOOTH_PRODUCTS))
 
     def descend(self, point: Point, tolerance: float) -> float:
@@ -310,6 +338,8 @@ class QuadraticModel:
         towards, solved = face.solve(point, 0.5 * tolerance, CHEAP_PRODUCTS if self.blocks is None else PRODUCTS)
         if not solved and self.blocks is None:
             self.blocks = LabelBlocks(self, support)
+        if towards is None:
+            return False
         here = self.change(point)
         first_crossing = self.first_crossing(point, support, towards)
         length = 1.0
@@ -322,14 +352,14 @@ class QuadraticModel:
                 return not solved
             length = max(0.5 * length, first_crossing)
 
-    def first_crossing(self, point: Point, support: np.ndarray, towards: Point) -> float:
+    def first_crossing(self, point: Point, support: np.ndarray, towards: Direction) -> float:
         """The length at which the first weight reaches 0: up to there the model falls, since it is convex."""
         start = point.weights[support]
         against = start * towards.weights < 0.0
         # A little further, so that rounding does not leave the weight just above 0.
         return min(1.0, float((-start[against] / towards.weights[against]).min(initial=1.0)) * (1.0 + 1e-12))
 
-    def projected(self, point: Point, support: np.ndarray, towards: Point, length: float) -> Point:
+    def projected(self, point: Point, support: np.ndarray, towards: Direction, length: float) -> Point:
         """``point`` moved by ``length`` along ``towards``; weights that would change sign stop at 0."""
         weights = point.weights.copy()
         weights[support] += length * towards.weights
@@ -341,50 +371,66 @@ class QuadraticModel:
 
 
 class QuadraticFace:
-    """The model on one support, signs fixed: a linear system, H d = right-hand side.
+    """The model on one support, signs fixed: a linear system, H d = right-hand side."""
 
-    Its residual is in double precision, the network's part of products with H in single precision if asked.
-    """
+    #: Curvature, relative to the diagonal, under which a direction is flat.
+    flat: ClassVar[float] = FLAT
 
-    def __init__(self, model: QuadraticModel, support: np.ndarray, single: bool = False) -> None:
+    def __init__(self, model: QuadraticModel, support: np.ndarray) -> None:
         self.model = model
         self.support = support
-        self.single = single
         self.design = model.design.some(support)
         self.active = self.design.active
         self.penalty = model.penalty.some(support)
         self.coupling = model.coupling.some(support)
-        self.diagonal = model.curvature[support] + 2.0 * (self.penalty.quadratic + self.coupling.diagonal)
-        self.factors = None if model.blocks is None else model.blocks.factors(support)
 
-    def product(self, direction: Direction) -> tuple[np.ndarray, Direction]:
-        """Scores of a direction, and the Hessian's product with it."""
+    @cached_property
+    def penalty_weights(self) -> np.ndarray:
+        """λ of the pairs."""
+        return self.active.penalty_weights
+
+    @cached_property
+    def diagonal(self) -> np.ndarray:
+        """Of H."""
+        diagonal = self.penalty.quadratic + self.coupling.diagonal
+        diagonal *= 2.0
+        diagonal += self.of_support(self.model.curvature)
+        return np.asarray(diagonal)
+
+    @cached_property
+    def factors(self) -> list[tuple[Any, Cholesky]]:
+        """Where the pairs of each block are, and its factor."""
+        return [] if self.model.blocks is None else self.model.blocks.factors(self.support)
+
+    def of_support(self, of_pairs: np.ndarray) -> np.ndarray:
+        """Of numbers of all pairs, those of the support."""
+        return of_pairs if self.design is self.model.design else of_pairs[self.support]
+
+    def product(self, direction: Direction) -> Direction:
+        """The Hessian's product with a direction."""
         model, weights = self.model, direction.weights
-        scores = model.scores_of(self.design, direction)
-        curved = model.loss.hessian_product(model.probabilities, scores)
+        curved = model.loss.hessian_product(model.probabilities, model.scores_of(self.design, direction))
         sums = self.design.collect(curved * model.scale)
         sums += 2.0 * self.penalty.quadratic * weights
-        sums += self.coupling.gradient(weights, self.single)
-        product = Direction(
-            sums,
-            curved.sum(axis=1),
-            model.dense.collect(curved) + model.dense.penalty_gradient(direction.dense),
-        )
-        return scores, product
+        sums += self.coupling.gradient(weights)
+        dense = model.dense.collect(curved) + model.dense.penalty_gradient(direction.dense)
+        return Direction(sums, curved.sum(axis=1), dense)
 
     def residual(self, point: Point) -> Direction:
         """Minus the gradient of the model at ``point``, on the support."""
-        model, support = self.model, self.support
+        model, weights = self.model, self.of_support(point.weights)
+        residual = slope_of(self.of_support(model.gradient), weights, self.penalty, self.coupling)
+        if not self.penalty.is_smooth:
+            residual -= self.penalty.slopes(weights)
         curved = model.loss.hessian_product(model.probabilities, point.scores)
-        sums = self.design.collect(curved * model.scale)
-        weights = point.weights[support]
-        quadratic = 2.0 * self.penalty.quadratic * weights + self.coupling.gradient(weights)
-        residual = model.gradient[support] - sums - quadratic - self.penalty.slopes(weights)
+        if curved.any():
+            residual -= self.design.collect(curved * model.scale)
         return Direction(residual, model.intercept_gradient - curved.sum(axis=1), model.dense_slope(point, curved))
 
     def violation(self, residual: Direction) -> float:
         """How far it is from the minimum, in the units of the tolerance."""
-        of_pairs = (np.abs(residual.weights) / self.active.penalty_weights).max(initial=0.0)
+        r, penalty_weights = residual.weights, self.penalty_weights
+        of_pairs = max(((np.abs(r[part]) / penalty_weights[part]).max() for part in parts_in_cache(r)), default=0.0)
         return float(max(of_pairs, np.abs(residual.intercepts).max(), largest_norm(residual.dense)))
 
     def precondition(self, residual: Direction) -> Direction:
@@ -395,44 +441,133 @@ class QuadraticFace:
         model = self.model
         scaled = model.loss.fixed(residual.intercepts / model.intercept_curvature, 1.0 / model.intercept_curvature)
         solved = residual.weights / self.diagonal
-        for members, factor in self.factors or []:
-            solved[members] = cho_solve(factor, residual.weights[members].astype(np.float32), check_finite=False)
+        for places, factor in self.factors:
+            solved[places] = cho_solve(factor, residual.weights[places].astype(np.float32), check_finite=False)
         return Direction(solved, scaled, residual.dense / model.dense_curvature)
 
     def is_flat(self, direction: Direction, curvature: float) -> bool:
         """Whether the model hardly curves along a direction, in which the diagonal does."""
-        model = self.model
-        by_diagonal = Direction(
-            direction.weights * self.diagonal,
-            direction.intercepts * model.intercept_curvature,
-            direction.dense * model.dense_curvature,
-        )
-        return curvature <= FLAT * direction.dot(by_diagonal)
+        model, d = self.model, direction.weights
+        by_diagonal = sum(float(np.vdot(d[part] * self.diagonal[part], d[part])) for part in parts_in_cache(d))
+        by_diagonal += float(direction.intercepts**2 @ model.intercept_curvature)
+        by_diagonal += float(np.vdot(direction.dense**2, model.dense_curvature))
+        return curvature <= self.flat * by_diagonal
 
-    def solve(self, point: Point, tolerance: float, products: int) -> tuple[Point, bool]:
-        """Preconditioned conjugate gradients, started at ``point``; how far to go, and whether it is all the way."""
+    def solve(self, point: Point, tolerance: float, products: int) -> tuple[Direction | None, bool]:
+        """Preconditioned conjugate gradients, started at ``point``.
+
+        Returns
+        -------
+        Direction or None
+            How far to go; None where nothing is.
+        bool
+            Whether this is all the way.
+        """
         r = self.residual(point)
+        if self.violation(r) <= tolerance:
+            return None, True
+        d = self.precondition(r)
         total = Direction(np.zeros_like(r.weights), np.zeros_like(r.intercepts), np.zeros_like(r.dense))
-        moved = np.zeros(point.scores.shape)
-        d = z = self.precondition(r)
-        rz, solved = r.dot(z), False
+        rz, solved = r.dot(d), False
         for _ in range(products):
-            solved = self.violation(r) <= tolerance
-            if solved:
-                break
-            scores, hd = self.product(d)
+            hd = self.product(d)
             curvature = d.dot(hd)
             solved = self.is_flat(d, curvature)
             if solved:
                 break
             length = rz / curvature
-            total = total.plus(length, d)
-            moved += length * scores
-            r = r.plus(-length, hd)
+            total.add(length, d)
+            r.add(-length, hd)
+            solved = self.violation(r) <= tolerance
+            if solved:
+                break
             z = self.precondition(r)
             rz, previous = r.dot(z), rz
-            d = z.plus(rz / previous, d)
-        return Point(total.weights, total.intercepts, total.dense, moved), solved
+            d.scale(rz / previous)
+            d.add(1.0, z)
+        return total, solved
+
+
+class SingleFace(QuadraticFace):
+    """The same over all pairs, where every label has every feature, in single precision.
+
+    Numbers of pairs are lanes, (features, width), and those of documents and labels too
+    (:func:`~spacy_graft.solve.design.as_lanes`): what products read and write is half as long, and in the order in
+    which it is used. Memory: 28 bytes a pair, and 16 a document and label.
+    """
+
+    flat = SINGLE_FLAT
+
+    def __init__(self, model: QuadraticModel, support: np.ndarray) -> None:
+        super().__init__(model, support)
+        self.n_labels = len(model.probabilities)
+        self.loss = replace(model.loss, importance=model.loss.importance.astype(np.float32))
+        self.probabilities = as_lanes(model.probabilities, single=True).T
+        self.document_weights = model.scale.astype(np.float32)[:, None]
+        self.ridges = self.lanes(2.0 * self.penalty.quadratic)
+
+    @cached_property
+    def penalty_weights(self) -> np.ndarray:
+        return self.lanes(super().penalty_weights, 1.0)
+
+    @cached_property
+    def diagonal(self) -> np.ndarray:
+        return self.lanes(super().diagonal, 1.0)
+
+    @cached_property
+    def factors(self) -> list[tuple[Any, Cholesky]]:
+        return [(divmod(places, self.active.n_rows)[::-1], factor) for places, factor in super().factors]
+
+    def lanes(self, of_pairs: np.ndarray, padding: float = 0.0) -> np.ndarray:
+        """Numbers of pairs (pairs) as lanes."""
+        lanes = as_lanes(of_pairs.reshape(self.n_labels, -1), self.design.n_threads, single=True)
+        lanes[:, self.n_labels :] = padding
+        return lanes
+
+    def pairs(self, lanes: np.ndarray) -> np.ndarray:
+        """Numbers of pairs from lanes: float64 (pairs)."""
+        return np.asarray(lanes[:, : self.n_labels].T, np.float64, order="C").reshape(-1)
+
+    def product(self, direction: Direction) -> Direction:
+        model, n, n_threads = self.model, self.n_labels, self.design.n_threads
+        scores = self.design.by_document.sums(direction.weights, n_threads)
+        scores *= self.document_weights
+        scores[:, :n] += direction.intercepts
+        if len(model.dense):
+            scores[:, :n] += model.dense.spread(direction.dense).T
+        curved = self.loss.hessian_product(self.probabilities, scores.T).T
+        intercepts = curved[:, :n].sum(axis=0, dtype=np.float64)
+        dense = model.dense.collect(curved[:, :n].T) + model.dense.penalty_gradient(direction.dense)
+        curved *= self.document_weights
+        sums = self.design.by_feature.sums(curved, n_threads)
+        sums += self.ridges * direction.weights
+        if not self.coupling.is_none:
+            sums += self.lanes(self.coupling.gradient(self.pairs(direction.weights), single=True))
+        return Direction(sums, intercepts, dense)
+
+    def residual(self, point: Point) -> Direction:
+        found = super().residual(point)
+        return replace(found, weights=self.lanes(found.weights))
+
+    def solve(self, point: Point, tolerance: float, products: int) -> tuple[Direction | None, bool]:
+        """The same; nothing where numbers are too large or too small for single precision."""
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            towards, solved = super().solve(point, tolerance, products)
+        if towards is None:
+            return None, solved
+        weights = self.pairs(towards.weights)
+        is_finite = np.isfinite(weights).all() and np.isfinite(towards.intercepts).all()
+        return (replace(towards, weights=weights), solved) if is_finite else (None, True)
+
+
+def slope_of(gradient: np.ndarray, weights: np.ndarray, penalty: PairPenalty, coupling: Coupling) -> np.ndarray:
+    """v less the gradients of the quadratic penalties: float64 (pairs), as ``gradient`` and ``weights``."""
+    slope = -2.0 * penalty.quadratic
+    slope *= weights
+    slope += gradient
+    if not coupling.is_none:
+        slope -= coupling.gradient(weights)
+    return np.asarray(slope)
 
 
 #: A Cholesky factor, float32 (n, n), as SciPy has it.

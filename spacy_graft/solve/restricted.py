@@ -78,7 +78,7 @@ class Restricted:
             if violation <= tolerance or violation > HIDDEN_GAIN * last:
                 break
             minimum = model.minimum(max(forcing * violation, 0.7 * tolerance))
-            before = value + model.penalty_value(active.weights, dense.weights)
+            before = value + model.penalty_before
             promised = min(model.change(minimum), 0.0)
             rounding = HIDDEN * abs(before)
             is_hidden = -promised <= rounding

@@ -19,12 +19,12 @@ from numba.extending import intrinsic
 def row_sum(size: int, valued: bool) -> Callable[..., Any]:
     """Make what sums so many columns of rows, for kernels; each row times its value if asked.
 
-    Rows and sums are in single or in double precision; what adds up is in double.
+    Rows and sums are in single or in double precision; what adds up is in double, unless both are in single.
     """
 
     def twin(lanes, first, entries, values, start, stop, sums, k):
         """Write sums over ``entries[start:stop]`` of the columns from ``first`` on of ``lanes`` into row k."""
-        columns, total = slice(first, first + size), np.zeros(size)
+        columns, total = slice(first, first + size), np.zeros(size, np.promote_types(lanes.dtype, sums.dtype))
         for e in range(start, stop):
             row = lanes[entries[e], columns]
             total += values[e] * row if valued else row
@@ -34,9 +34,11 @@ def row_sum(size: int, valued: bool) -> Callable[..., Any]:
         return types.void(lanes, types.intp, entries, values, types.intp, types.intp, sums, types.intp), emit
 
     def emit(context, builder, signature, arguments):
-        integer, vector = context.get_value_type(types.intp), ir.VectorType(ir.DoubleType(), size)
-        stored = {types.float64: vector, types.float32: ir.VectorType(ir.FloatType(), size)}
+        integer = context.get_value_type(types.intp)
+        kinds = {types.float64: ir.DoubleType(), types.float32: ir.FloatType()}
+        stored = {kind: ir.VectorType(numbers, size) for kind, numbers in kinds.items()}
         of_lanes, of_sums = (stored[signature.args[place].dtype] for place in (0, 6))
+        vector = of_lanes if of_lanes is of_sums else stored[types.float64]
         _, first, _, _, start, stop, _, k = arguments
         lanes, entries, values, sums = (
             context.make_array(signature.args[place])(context, builder, arguments[place]) for place in (0, 2, 3, 6)
@@ -48,7 +50,7 @@ def row_sum(size: int, valued: bool) -> Callable[..., Any]:
             return builder.bitcast(builder.gep(array.data, [place]), kind.as_pointer())
 
         def align(kind):
-            return 8 if kind is vector else 4
+            return 8 if kind is stored[types.float64] else 4
 
         total = cgutils.alloca_once_value(builder, ir.Constant(vector, [0.0] * size))
         with cgutils.for_range_slice(builder, start, stop, ir.Constant(integer, 1), integer) as (e, _):
@@ -58,7 +60,9 @@ def row_sum(size: int, valued: bool) -> Callable[..., Any]:
                 row = builder.fpext(row, vector)
             if valued:
                 value = builder.load(builder.gep(values.data, [e]))
-                row = builder.fmul(lanes_with(builder, value, ir.DoubleType(), size), row)
+                if vector is not stored[types.float64]:
+                    value = builder.fptrunc(value, vector.element)
+                row = builder.fmul(lanes_with(builder, value, vector.element, size), row)
             builder.store(builder.fadd(builder.load(total), row), total)
         result = builder.load(total)
         if of_sums is not vector:
@@ -68,8 +72,10 @@ def row_sum(size: int, valued: bool) -> Callable[..., Any]:
     return twin if numba.config.DISABLE_JIT else intrinsic(typed)
 
 
-sum_one, sum_four, sum_eight = (row_sum(size, valued=False) for size in (1, 4, 8))
-weighted_sum_one, weighted_sum_four, weighted_sum_eight = (row_sum(size, valued=True) for size in (1, 4, 8))
+sum_one, sum_four, sum_eight, sum_sixteen = (row_sum(size, valued=False) for size in (1, 4, 8, 16))
+weighted_sum_one, weighted_sum_four, weighted_sum_eight, weighted_sum_sixteen = (
+    row_sum(size, valued=True) for size in (1, 4, 8, 16)
+)
 
 
 #: The places of the bits of each byte, ascending, and how many there are.
