@@ -59,7 +59,8 @@ def read(_: Vocab) -> WordVectors:
 
 def make(learner: dict[str, Any] | None = None, factory: str = "textcat_graft", **vectors: Any) -> Language:
     block = {"vectors": {**VECTORS["vectors"], **vectors}}
-    return make_nlp(factory, features={**WORDS, **block}, learner={**PATH, "steps": 3, **(learner or {})})
+    options = {**PATH, "steps": 3, "l1_min_ratio": 0.01, **(learner or {})}
+    return make_nlp(factory, features={**WORDS, **block}, learner=options)
 
 
 def component_of(nlp: Language) -> TextCatGraft:
@@ -289,7 +290,7 @@ def test_vectors_are_used_where_there_is_nothing_to_choose_by(train_records: lis
 def test_optional_blocks_can_be_vectors(train_records: list[Record], dev_records: list[Record]) -> None:
     words = word_vectors().words
     noise = WordVectors(words, np.random.default_rng(1).normal(size=(len(words), 30)).astype(np.float32))
-    nlp = make({"vectors_ridge": 1e-3, "optional_blocks": ["vectors"]})
+    nlp = make({"vectors_ridge": 1e-3, "optional_blocks": ["vectors"], "l1_min_ratio": 0.05})
     report = spacy_graft.fit(
         nlp, make_examples(nlp, train_records), dev=make_examples(nlp, dev_records), vectors=lambda _: noise
     )

@@ -62,7 +62,8 @@ class ModelState:
 
     They move in :meth:`optimise`, :meth:`keep`, :meth:`start_from` and :meth:`restore` alone, which leave everything
     that depends on them true: scores are those of the model, intercepts are optimal, and residuals and the network
-    gradient are those at the present weights. At the start no pairs are active, and all else is optimal.
+    gradient are those at the present weights. At the start no pairs are active, the weights of dense columns are 0
+    (until :meth:`fit_dense`), and all else is optimal.
 
     Memory: 8 bytes a document and label five times over, and the columns of active features
     (:class:`~spacy_graft.solve.active.Active`).
@@ -86,8 +87,6 @@ class ModelState:
         self._follow()
         #: The objective of a model whose scores are all alike.
         self.initial = self.loss()
-        if objective.n_dense:
-            self.optimise(0.0, DENSE_TOLERANCE * float(objective.data.example_weights.sum()))
 
     @property
     def is_locked(self) -> bool:
@@ -183,6 +182,10 @@ class ModelState:
     def enter(self, blocks: np.ndarray, nodes: np.ndarray, labels: np.ndarray) -> None:
         """Make pairs active, at weight zero: nothing else changes."""
         self._active = self.space.entered(self._active, blocks, nodes, labels)
+
+    def fit_dense(self) -> None:
+        """Go to the best weights of dense columns, while no pairs are active."""
+        self.optimise(0.0, DENSE_TOLERANCE * float(self.objective.data.example_weights.sum()))
 
     def start_from(self, weights: Mapping[tuple[str, str], np.ndarray]) -> None:
         """Go from the empty model to weights of another: float64 (labels), by block and name of a feature.

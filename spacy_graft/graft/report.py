@@ -26,6 +26,7 @@ class Report:
         Grafting rounds so far.
     l1, l1_max : float
         L1 strength (0 without L1), and the smallest one whose model is empty: the largest ``|v| / λ`` at zero weights.
+        Where there are word vectors, the model is empty at it both with them and without.
     objective, duality_gap : float
         F, and a bound of its distance to the optimum over the whole space; both in nats. The bound is infinite until
         features of every degree have been searched at this strength. Without L1 it is that of the distance to the

@@ -245,6 +245,10 @@ def over_features(objective: Objective, least_df: float, report: Report, l1_max:
     report.n_columns = space.n_columns
     with report.timed("search"):
         report.l1_max = largest_gradient(state) if l1_max is None else l1_max
+        if objective.n_dense:
+            # Also without dense columns: a share of it then means the same strength for all ridges that are tried.
+            state.fit_dense()
+            report.l1_max = max(report.l1_max, largest_gradient(state))
     # There the empty model is the optimum.
     report.l1 = report.l1_max
     return state
