@@ -24,7 +24,7 @@ from spacy_graft.solve.dense import Dense, DenseColumns
 from spacy_graft.solve.design import Design, Matrix, as_lanes, by_columns
 from spacy_graft.solve.losses import CandidateLoss, LogisticLoss, SoftmaxLoss
 from spacy_graft.solve.penalties import ElasticNet, PairPenalty
-from spacy_graft.solve.quadratic import Direction, LabelBlocks, Point, QuadraticFace, QuadraticModel, factor_of
+from spacy_graft.solve.quadratic import Direction, LabelBlocks, Point, QuadraticFace, QuadraticModel, SingleFace, factor_of
 from spacy_graft.solve.restricted import Restricted
 
 seeds = st.integers(0, 10_000)
@@ -133,7 +133,7 @@ def test_products_with_the_columns(seed, n_labels):
     np.testing.assert_allclose(sums, (values @ matrix)[active.labels, active.rows], atol=1e-12)
 
 
-@given(seeds, st.sampled_from([1, 2, 3, 4, 5, 8, 9]), st.booleans())
+@given(seeds, st.sampled_from([1, 2, 3, 4, 5, 8, 9, 17, 31]), st.booleans())
 def test_products_of_the_design_are_those_of_the_matrix(seed, n_labels, complete):
     """As one matrix where all labels have all features, pair by pair elsewhere."""
     matrix, active, _, _ = random_problem(seed, n_labels)
@@ -313,6 +313,52 @@ def test_conjugate_gradients_solve_the_face(seed, n_labels, blocks):
     curved = model.loss.hessian_product(model.probabilities, model.scores_of(face.design, towards)) * model.scale
     r -= (curved @ matrix)[model.active.labels, model.active.rows][support]
     np.testing.assert_allclose(r, 0.0, atol=1e-8)
+
+
+def smooth(seed, n_labels, ridge=0.1, scale=1.0):
+    """A model without L1 over all pairs, and where it begins; columns multiplied by ``scale``."""
+    matrix, model = quadratic(seed, n_labels)
+    model = QuadraticModel(
+        model.design, model.loss, scale * model.scale, model.probabilities,
+        ElasticNet(0.0, ridge).on(model.active.penalty_weights), model.coupling, model.dense,
+    )  # fmt: skip
+    no_move = np.zeros(n_labels), np.zeros(model.dense.weights.shape), np.zeros(model.probabilities.shape)
+    return model, Point(model.active.weights.copy(), *no_move)
+
+
+@given(seeds, st.sampled_from([2, 3, 5, 9, 17]), st.booleans())
+def test_single_precision_solves_the_face_nearly(seed, n_labels, blocks):
+    """Its products, preconditioner, violation and direction are those of double precision, rounded."""
+    model, point = smooth(seed, n_labels)
+    everything = np.arange(len(model.active))
+    if blocks:
+        model.blocks = LabelBlocks(model, everything)
+    double, single = QuadraticFace(model, everything), SingleFace(model, everything)
+    r, rounded = double.residual(point), single.residual(point)
+    assert single.violation(rounded) == pytest.approx(double.violation(r), rel=1e-5)
+    for method in ("product", "precondition"):
+        expected, found = getattr(double, method)(r), getattr(single, method)(rounded)
+        scale = np.abs(expected.weights).max()
+        np.testing.assert_allclose(single.pairs(found.weights), expected.weights, atol=1e-5 * scale)
+        np.testing.assert_allclose(found.intercepts, expected.intercepts, atol=1e-5 * scale)
+        np.testing.assert_allclose(found.dense, expected.dense, atol=1e-5 * scale)
+    towards, solved = single.solve(point, 1e-3 * double.violation(r), 500)
+    assert solved
+    assert towards is not None
+    moved = model.scores_of(model.design, towards)
+    there = Point(point.weights + towards.weights, towards.intercepts, towards.dense, moved)
+    assert double.violation(double.residual(there)) <= 2e-3 * double.violation(r)
+
+
+@pytest.mark.parametrize("scale", [1e-25, 1e25])
+def test_numbers_that_single_precision_cannot_hold_are_left_to_double(scale):
+    model, point = smooth(3, 3, ridge=1e-3, scale=scale)
+    towards, _ = SingleFace(model, np.arange(len(model.active))).solve(point, 1e-9, 50)
+    assert towards is None or np.isfinite(towards.weights).all()
+    minimum = model.minimum(1e-9)
+    assert np.isfinite(minimum.weights).all()
+    residual = QuadraticFace(model, np.arange(len(model.active))).residual(minimum)
+    assert np.isfinite(residual.weights).all()
 
 
 @given(seeds, st.integers(1, 3))

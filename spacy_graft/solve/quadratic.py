@@ -473,7 +473,7 @@ class QuadraticFace:
             hd = self.product(d)
             curvature = d.dot(hd)
             solved = self.is_flat(d, curvature)
-            if solved:
+            if solved or not np.isfinite(curvature):
                 break
             length = rz / curvature
             total.add(length, d)
