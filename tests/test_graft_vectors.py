@@ -94,17 +94,23 @@ def test_refits_with_other_document_weights_are_optima():
     assert found == pytest.approx(expected, rel=1e-5)
 
 
+@pytest.mark.parametrize("seed", [1, 2, 3, 4])
 @pytest.mark.parametrize("exclusive", [True, False])
-def test_l1_max_is_the_least_strength_whose_model_has_dense_weights_alone(exclusive):
-    data, _, _ = problem(1, 3, exclusive)
+def test_l1_max_is_the_least_strength_whose_models_with_and_without_dense_columns_are_empty(seed, exclusive):
+    data, _, _ = problem(seed, 3, exclusive)
     l1_max = start(Grafting(l1=1.0, vectors_ridge=DENSE_RIDGE), data).report.l1_max
-    for l1, is_empty in ((1.001 * l1_max, True), (0.98 * l1_max, False)):
-        fit = start(Grafting(l1=l1, tol=1e-8, vectors_ridge=DENSE_RIDGE), data)
-        while not fit.finished:
-            fit.step()
-        assert fit.report.converged
-        assert (fit.report.n_active == 0) is is_empty
-        assert np.abs(dense_weights(fit.solution())).max() > 0.0
+    without = replace(data, vectors=None)
+    for l1, are_empty in ((1.001 * l1_max, True), (0.98 * l1_max, False)):
+        n_active = 0
+        for of_both in (data, without):
+            fit = start(Grafting(l1=l1, tol=1e-8, vectors_ridge=DENSE_RIDGE), of_both)
+            while not fit.finished:
+                fit.step()
+            assert fit.report.converged
+            n_active += fit.report.n_active
+            if of_both is data:
+                assert np.abs(dense_weights(fit.solution())).max() > 0.0
+        assert (n_active == 0) is are_empty
 
 
 @pytest.mark.parametrize("exclusive", [True, False])

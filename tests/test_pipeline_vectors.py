@@ -241,6 +241,22 @@ def test_held_out_documents_choose_the_strength(train_records: list[Record], dev
     assert chosen.vectors_ridge == 0.3
 
 
+def test_vectors_are_tried_at_the_same_strength(train_records: list[Record], dev_records: list[Record]) -> None:
+    """They take most of what features would say, so that l1_max with them is smaller: it is not what counts."""
+    learner = {**PATH, "steps": 8, "retrain": False}
+    with_vectors = {**learner, "vectors_ridge": 0.3, "vectors_choices": [0.0]}
+    reports = []
+    for features, options, vectors in ((WORDS, learner, None), ({**WORDS, **VECTORS}, with_vectors, read)):
+        nlp = make_nlp(features=features, learner=options)
+        examples, dev = make_examples(nlp, train_records[:30]), make_examples(nlp, dev_records)
+        reports.append(spacy_graft.fit(nlp, examples, dev=dev, vectors=vectors))
+    without, chosen = reports
+    assert chosen.vectors_ridge == 0.3
+    assert chosen.points == without.points
+    assert chosen.l1 == pytest.approx(without.l1)
+    assert chosen.n_active <= without.n_active
+
+
 def test_useless_vectors_are_left_out(train_records: list[Record], dev_records: list[Record]) -> None:
     rng = np.random.default_rng(1)
     words = word_vectors().words

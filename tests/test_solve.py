@@ -24,7 +24,15 @@ from spacy_graft.solve.dense import Dense, DenseColumns
 from spacy_graft.solve.design import Design, Matrix, as_lanes, by_columns
 from spacy_graft.solve.losses import CandidateLoss, LogisticLoss, SoftmaxLoss
 from spacy_graft.solve.penalties import ElasticNet, PairPenalty
-from spacy_graft.solve.quadratic import Direction, LabelBlocks, Point, QuadraticFace, QuadraticModel, SingleFace, factor_of
+from spacy_graft.solve.quadratic import (
+    Direction,
+    LabelBlocks,
+    Point,
+    QuadraticFace,
+    QuadraticModel,
+    SingleFace,
+    factor_of,
+)
 from spacy_graft.solve.restricted import Restricted
 
 seeds = st.integers(0, 10_000)
@@ -317,7 +325,7 @@ def test_conjugate_gradients_solve_the_face(seed, n_labels, blocks):
 
 def smooth(seed, n_labels, ridge=0.1, scale=1.0):
     """A model without L1 over all pairs, and where it begins; columns multiplied by ``scale``."""
-    matrix, model = quadratic(seed, n_labels)
+    _, model = quadratic(seed, n_labels)
     model = QuadraticModel(
         model.design, model.loss, scale * model.scale, model.probabilities,
         ElasticNet(0.0, ridge).on(model.active.penalty_weights), model.coupling, model.dense,
