@@ -43,6 +43,8 @@ def glosses(n_labels: int) -> list[Part]:
             found += [("; ".join([members[i].definition(), *members[i].examples()]), synset.name()) for i in chosen]
         if len(found) == n_labels * TEXTS:
             break
+    if len(found) < n_labels * TEXTS:
+        raise SystemExit(f"WordNet has only {len(found) // TEXTS} such labels, fewer than {n_labels}.")
     found = [found[i] for i in rng.permutation(len(found))]
     ends = [0, int(TO_TRAIN * len(found)), int(TO_DEV * len(found)), len(found)]
     parts = [found[begin:end] for begin, end in itertools.pairwise(ends)]

@@ -654,3 +654,14 @@ def test_a_fit_that_is_interrupted_leaves_the_model_before(monkeypatch):
         model.fit(MATRIX, [1, 2] * (len(LABELS) // 2))
     assert model.predict(MATRIX).tolist() == before
     assert model.classes_.tolist() == ["even", "odd"]
+
+
+@pytest.mark.parametrize("learner", [Grafting(penalty="l2", ridge=1.0), GraftingPath(penalty="l2", refit=1.0)])
+def test_values_beyond_single_precision_are_fitted_all_the_same(learner):
+    """Labels are balanced: what conjugate gradients in single precision begin with is exactly 0."""
+    rng, y = np.random.default_rng(0), np.arange(120) % 4
+    X = (rng.random((120, 20)) < 0.3) * rng.uniform(0.1, 1.0, (120, 20))
+    for label in range(4):
+        X[y == label, label] += 1.0
+    for scale in (1.0, 1e22):
+        assert (GraftClassifier(learner).fit(scale * X, y).predict(scale * X) == y).mean() > 0.95

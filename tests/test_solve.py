@@ -323,21 +323,23 @@ def test_conjugate_gradients_solve_the_face(seed, n_labels, blocks):
     np.testing.assert_allclose(r, 0.0, atol=1e-8)
 
 
-def smooth(seed, n_labels, ridge=0.1, scale=1.0):
+def smooth(seed, n_labels, scale=1.0, coupled=False):
     """A model without L1 over all pairs, and where it begins; columns multiplied by ``scale``."""
     _, model = quadratic(seed, n_labels)
+    rows = np.random.default_rng(seed).normal(size=(3, len(model.active)))
+    coupling = Coupling.of_matrix(sparse.csr_array(rows.T @ rows)) if coupled else model.coupling
     model = QuadraticModel(
         model.design, model.loss, scale * model.scale, model.probabilities,
-        ElasticNet(0.0, ridge).on(model.active.penalty_weights), model.coupling, model.dense,
+        ElasticNet(0.0, 0.1).on(model.active.penalty_weights), coupling, model.dense,
     )  # fmt: skip
     no_move = np.zeros(n_labels), np.zeros(model.dense.weights.shape), np.zeros(model.probabilities.shape)
     return model, Point(model.active.weights.copy(), *no_move)
 
 
-@given(seeds, st.sampled_from([2, 3, 5, 9, 17]), st.booleans())
-def test_single_precision_solves_the_face_nearly(seed, n_labels, blocks):
+@given(seeds, st.sampled_from([1, 2, 3, 5, 9, 17]), st.booleans(), st.booleans())
+def test_single_precision_solves_the_face_nearly(seed, n_labels, blocks, coupled):
     """Its products, preconditioner, violation and direction are those of double precision, rounded."""
-    model, point = smooth(seed, n_labels)
+    model, point = smooth(seed, n_labels, coupled=coupled)
     everything = np.arange(len(model.active))
     if blocks:
         model.blocks = LabelBlocks(model, everything)
@@ -346,27 +348,32 @@ def test_single_precision_solves_the_face_nearly(seed, n_labels, blocks):
     assert single.violation(rounded) == pytest.approx(double.violation(r), rel=1e-5)
     for method in ("product", "precondition"):
         expected, found = getattr(double, method)(r), getattr(single, method)(rounded)
-        scale = np.abs(expected.weights).max()
+        scale = max(np.abs(expected.weights).max(), np.abs(expected.intercepts).max())
         np.testing.assert_allclose(single.pairs(found.weights), expected.weights, atol=1e-5 * scale)
         np.testing.assert_allclose(found.intercepts, expected.intercepts, atol=1e-5 * scale)
         np.testing.assert_allclose(found.dense, expected.dense, atol=1e-5 * scale)
-    towards, solved = single.solve(point, 1e-3 * double.violation(r), 500)
+    towards, solved = single.solve(point, 1e-2 * double.violation(r), 500)
     assert solved
     assert towards is not None
     moved = model.scores_of(model.design, towards)
     there = Point(point.weights + towards.weights, towards.intercepts, towards.dense, moved)
-    assert double.violation(double.residual(there)) <= 2e-3 * double.violation(r)
+    assert double.violation(double.residual(there)) <= 2e-2 * double.violation(r)
 
 
-@pytest.mark.parametrize("scale", [1e-25, 1e25])
-def test_numbers_that_single_precision_cannot_hold_are_left_to_double(scale):
-    model, point = smooth(3, 3, ridge=1e-3, scale=scale)
-    towards, _ = SingleFace(model, np.arange(len(model.active))).solve(point, 1e-9, 50)
-    assert towards is None or np.isfinite(towards.weights).all()
-    minimum = model.minimum(1e-9)
-    assert np.isfinite(minimum.weights).all()
-    residual = QuadraticFace(model, np.arange(len(model.active))).residual(minimum)
-    assert np.isfinite(residual.weights).all()
+@pytest.mark.parametrize("scale", [1e-30, 1e10, 1e20, 1e25, 1e50])
+@pytest.mark.parametrize("balanced", [True, False])
+def test_what_single_precision_cannot_hold_is_left_to_double(scale, balanced):
+    minima = []
+    for of_double in (True, False):
+        model, point = smooth(3, 3, scale)
+        if balanced:
+            model.intercept_gradient[:] = 0.0
+        minima.append(model._solved(point, 1e-6, QuadraticFace) if of_double else model.minimum(1e-6))
+    if scale < 1e20:
+        assert model.change(minima[1]) <= 0.999 * model.change(minima[0]) < 0.0
+    else:
+        assert SingleFace(model, np.arange(len(model.active))).solve(point, 1e-6, 50) == (None, False)
+        np.testing.assert_array_equal(minima[1].weights, minima[0].weights)
 
 
 @given(seeds, st.integers(1, 3))
@@ -614,7 +621,7 @@ def test_rows_of_a_matrix_are_summed_in_order(n_labels: int, real: bool) -> None
     np.testing.assert_allclose(by_column.products(back), back @ dense, atol=1e-12)
 
 
-@pytest.mark.parametrize("n_labels", [1, 3, 12])
+@pytest.mark.parametrize("n_labels", [1, 3, 12, 20])
 def test_products_by_threads_are_the_same_bits(n_labels: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(design_module, "THREADS_FROM", 0)
     rng = np.random.default_rng(n_labels)
@@ -628,3 +635,8 @@ def test_products_by_threads_are_the_same_bits(n_labels: int, monkeypatch: pytes
         for n_threads in (2, 3):
             np.testing.assert_array_equal(matrix.products(vectors, n_threads), products)
             np.testing.assert_array_equal(matrix.sums(as_lanes(vectors, n_threads), n_threads), sums)
+        single = as_lanes(vectors, single=True)
+        of_single = matrix.sums(single)
+        np.testing.assert_allclose(of_single, sums, rtol=1e-5, atol=1e-5)
+        for n_threads in (2, 3):
+            np.testing.assert_array_equal(matrix.sums(single, n_threads), of_single)

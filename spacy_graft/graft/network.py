@@ -214,7 +214,7 @@ class NetworkPenalty:
         return self.columns.n_rows
 
     def product(self, weights: np.ndarray, single: bool = False) -> np.ndarray:
-        """M w: float64 (n_features, labels), as ``weights``; these and R w are rounded to single precision if asked."""
+        """M w: float64 (n_features, labels), as ``weights``; R w is made in single precision if asked."""
         rows = self._rows(weights, single)
         return self.columns.products_of_lanes(rows, weights.shape[1], self.n_threads).T
 

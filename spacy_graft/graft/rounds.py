@@ -246,8 +246,9 @@ def over_features(objective: Objective, least_df: float, report: Report, l1_max:
     with report.timed("search"):
         report.l1_max = largest_gradient(state) if l1_max is None else l1_max
         if objective.n_dense:
-            # Also without dense columns: a share of it then means the same strength for all ridges that are tried.
             state.fit_dense()
+            # The gradient without dense columns counts, which is the larger one as a rule: a share of l1_max is then
+            # the same strength for all ridges that are tried.
             report.l1_max = max(report.l1_max, largest_gradient(state))
     # There the empty model is the optimum.
     report.l1 = report.l1_max

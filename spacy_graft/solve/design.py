@@ -77,7 +77,7 @@ def as_lanes(vectors: np.ndarray, n_threads: int = 1, single: bool = False) -> n
     n, columns = vectors.shape
     width = n if n == 1 else -(-n // 4) * 4
     kind = np.dtype(np.float32 if single else np.float64)
-    # Eight numbers then take one line of the cache: NumPy's own arrays begin anywhere, and most of such rows take two.
+    # What is summed at a time takes few lines of the cache: NumPy's own arrays begin anywhere, and take one more.
     in_line = LINE_BYTES // kind.itemsize
     room = np.empty(columns * width + in_line, kind)
     begin = -room.ctypes.data // kind.itemsize % in_line
@@ -91,17 +91,19 @@ def as_lanes(vectors: np.ndarray, n_threads: int = 1, single: bool = False) -> n
 
 
 def fill_lanes(lanes: np.ndarray, rows: np.ndarray) -> None:
-    """Write rows into lanes, with zeros behind them."""
+    """Write rows into lanes, with zeros behind them; what single precision cannot hold is infinite."""
     n = rows.shape[1]
-    lanes[:, :n], lanes[:, n:] = rows, 0.0
+    with np.errstate(over="ignore"):
+        lanes[:, :n], lanes[:, n:] = rows, 0.0
 
 
 class Design:
     """X of some pairs, without the document weights.
 
     Where every label has every feature (a refit, all features at once), these are products of one sparse matrix with as
-    many vectors as there are labels, which reads each entry once for up to eight of them: several times faster, for 4
-    bytes an entry; 12 where a feature has values other than 1. Otherwise each pair's column is read for itself.
+    many vectors as there are labels, which reads each entry once for up to sixteen of them: several times faster, for 8
+    bytes an entry; 24 where a feature has values other than 1. Otherwise each pair's column is read for itself. (In
+    single precision one label's columns are products of this matrix too.)
 
     Parameters
     ----------

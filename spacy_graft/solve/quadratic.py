@@ -241,11 +241,17 @@ class QuadraticModel:
     def smooth_minimum(self, point: Point, tolerance: float) -> Point:
         """The same without L1, where it is a linear system over all pairs.
 
-        In single precision first, if every label has every feature and there are several, or a network: it takes a
-        third of the time. What this leaves is then measured in double precision, and solved for if it is too much.
+        In single precision first, if every label has every feature and there are several, or a network. What this
+        leaves is then measured in double precision, and solved for if it is too much; from the start, if it is more
+        than there.
         """
         if self.design.has_lanes or (self.design.is_complete and self.coupling.is_operator):
-            point = self._solved(point, tolerance, SingleFace)
+            found = self._solved(point, tolerance, SingleFace)
+            face = QuadraticFace(self, np.arange(len(point.weights)))
+            left = face.violation(face.residual(found))
+            if left <= 0.7 * tolerance:
+                return found
+            point = found if left < self.violation() else point
         return self._solved(point, tolerance, QuadraticFace)
 
     def _solved(self, point: Point, tolerance: float, face: type[QuadraticFace]) -> Point:
@@ -259,7 +265,7 @@ class QuadraticModel:
                     point.dense + towards.dense,
                     point.scores + self.scores_of(self.design, towards),
                 )
-            if solved:
+            if solved or towards is None:
                 break
             if self.blocks is None:
                 self.blocks = LabelBlocks(self, everything)
@@ -430,7 +436,8 @@ class QuadraticFace:
     def violation(self, residual: Direction) -> float:
         """How far it is from the minimum, in the units of the tolerance."""
         r, penalty_weights = residual.weights, self.penalty_weights
-        of_pairs = max(((np.abs(r[part]) / penalty_weights[part]).max() for part in parts_in_cache(r)), default=0.0)
+        of_parts = [(np.abs(r[part]) / penalty_weights[part]).max() for part in parts_in_cache(r)]
+        of_pairs = np.array(of_parts).max(initial=0.0)
         return float(max(of_pairs, np.abs(residual.intercepts).max(), largest_norm(residual.dense)))
 
     def precondition(self, residual: Direction) -> Direction:
@@ -459,7 +466,7 @@ class QuadraticFace:
         Returns
         -------
         Direction or None
-            How far to go; None where nothing is.
+            How far to go; None if the start is within the tolerance, or if numbers leave the range of the precision.
         bool
             Whether this is all the way.
         """
@@ -473,8 +480,10 @@ class QuadraticFace:
             hd = self.product(d)
             curvature = d.dot(hd)
             solved = self.is_flat(d, curvature)
-            if solved or not np.isfinite(curvature):
+            if solved:
                 break
+            if not 0.0 < curvature < np.inf:
+                return None, False
             length = rz / curvature
             total.add(length, d)
             r.add(-length, hd)
@@ -493,7 +502,7 @@ class SingleFace(QuadraticFace):
 
     Numbers of pairs are lanes, (features, width), and those of documents and labels too
     (:func:`~spacy_graft.solve.design.as_lanes`): what products read and write is half as long, and in the order in
-    which it is used. Memory: 28 bytes a pair, and 16 a document and label.
+    which it is used. Memory: 40 bytes a pair, and 21 a document and label.
     """
 
     flat = SINGLE_FLAT
@@ -501,9 +510,10 @@ class SingleFace(QuadraticFace):
     def __init__(self, model: QuadraticModel, support: np.ndarray) -> None:
         super().__init__(model, support)
         self.n_labels = len(model.probabilities)
-        self.loss = replace(model.loss, importance=model.loss.importance.astype(np.float32))
+        with np.errstate(over="ignore"):  # what is infinite is noticed in the curvature
+            self.loss = replace(model.loss, importance=model.loss.importance.astype(np.float32))
+            self.document_weights = model.scale.astype(np.float32)[:, None]
         self.probabilities = as_lanes(model.probabilities, single=True).T
-        self.document_weights = model.scale.astype(np.float32)[:, None]
         self.ridges = self.lanes(2.0 * self.penalty.quadratic)
 
     @cached_property
@@ -550,14 +560,14 @@ class SingleFace(QuadraticFace):
         return replace(found, weights=self.lanes(found.weights))
 
     def solve(self, point: Point, tolerance: float, products: int) -> tuple[Direction | None, bool]:
-        """The same; nothing where numbers are too large or too small for single precision."""
+        """The same, of pairs."""
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             towards, solved = super().solve(point, tolerance, products)
         if towards is None:
             return None, solved
-        weights = self.pairs(towards.weights)
-        is_finite = np.isfinite(weights).all() and np.isfinite(towards.intercepts).all()
-        return (replace(towards, weights=weights), solved) if is_finite else (None, True)
+        found = replace(towards, weights=self.pairs(towards.weights))
+        is_finite = all(np.isfinite(part).all() for part in (found.weights, found.intercepts, found.dense))
+        return (found, solved) if is_finite else (None, False)
 
 
 def slope_of(gradient: np.ndarray, weights: np.ndarray, penalty: PairPenalty, coupling: Coupling) -> np.ndarray:

@@ -24,10 +24,11 @@ def row_sum(size: int, valued: bool) -> Callable[..., Any]:
 
     def twin(lanes, first, entries, values, start, stop, sums, k):
         """Write sums over ``entries[start:stop]`` of the columns from ``first`` on of ``lanes`` into row k."""
-        columns, total = slice(first, first + size), np.zeros(size, np.promote_types(lanes.dtype, sums.dtype))
+        kind = np.promote_types(lanes.dtype, sums.dtype)
+        columns, total = slice(first, first + size), np.zeros(size, kind)
         for e in range(start, stop):
-            row = lanes[entries[e], columns]
-            total += values[e] * row if valued else row
+            row = lanes[entries[e], columns].astype(kind)
+            total += kind.type(values[e]) * row if valued else row
         sums[k, columns] = total
 
     def typed(_, lanes, first, entries, values, start, stop, sums, k):
