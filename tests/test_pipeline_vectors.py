@@ -257,6 +257,17 @@ def test_vectors_are_tried_at_the_same_strength(train_records: list[Record], dev
     assert chosen.n_active <= without.n_active
 
 
+def test_a_full_model_is_full_with_vectors_too(train_records: list[Record], dev_records: list[Record]) -> None:
+    learner = {**PATH, "steps": 8, "max_features": 4, "vectors_ridge": 0.3, "vectors_choices": [0.0], "retrain": False}
+    nlp = make_nlp(features={**WORDS, **VECTORS}, learner=learner)
+    examples, dev = make_examples(nlp, train_records[:30]), make_examples(nlp, dev_records)
+    chosen = spacy_graft.fit(nlp, examples, dev=dev, vectors=read)
+    without = component_of(nlp).history[chosen.points - 1]
+    assert chosen.vectors_ridge == 0.3
+    assert chosen.n_active == without["n_active"] == 4
+    assert chosen.l1 < without["l1"]
+
+
 def test_useless_vectors_are_left_out(train_records: list[Record], dev_records: list[Record]) -> None:
     rng = np.random.default_rng(1)
     words = word_vectors().words

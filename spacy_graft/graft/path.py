@@ -50,10 +50,16 @@ class PathFit(StateFit):
             self._arrived(number, self._next_point(self._l1_of(number), self._l1_of(number)))
 
     def arrive(self, like: Report) -> None:
-        """The next point, at the share of ``l1_max`` in a report first: a full model will be full near it as well."""
+        """The next point, at the share of ``l1_max`` in a report first: a full model will be full near it as well.
+
+        With word vectors, features have less left to say: a model that was full without them is full at a smaller
+        strength only, which is gone to.
+        """
         if not self.finished:
             number = self.report.points + 1
             lowest, there = self._l1_of(number), like.l1_ratio * self.report.l1_max
+            if self.state.objective.n_dense and like.n_active >= NEAR * self._limit:
+                lowest = self.learner.l1_min_ratio * self.report.l1_max
             self._arrived(number, self._next_point(lowest, there if there > SAME * lowest else lowest))
 
     def last_before(self, like: Report) -> int:
