@@ -122,7 +122,7 @@ def test_the_last_step_trains_again_on_all_documents(noisy: list[Record]) -> Non
     np.testing.assert_allclose(
         component_of(nlp).predict(example.predicted for example in train),
         component_of(whole).predict(example.predicted for example in examples[:160]),
-        rtol=1e-9,
+        rtol=1e-5,  # refits of several labels are found in single precision, to an accuracy of 3e-5
     )
     # What is reported is of the model before; then other components may go on, and the choice does not change.
     concluded = len(component_of(nlp).history) - 1
@@ -516,7 +516,7 @@ def test_with_few_documents_of_dev_all_documents_choose(factory: str, noisy: lis
     np.testing.assert_allclose(
         component_of(nlp).predict(example.predicted for example in train),
         component_of(whole).predict(example.predicted for example in make_examples(whole, noisy)[:160]),
-        rtol=1e-6,
+        rtol=1e-5,
     )
     alone = make_nlp(factory, learner={**learner, "retrain": False})
     assert trained(alone, *split(alone, noisy))[-1]["cats_score"] == scores[-1]["cats_score"]
