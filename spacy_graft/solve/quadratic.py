@@ -482,7 +482,7 @@ class QuadraticFace:
             solved = self.is_flat(d, curvature)
             if solved:
                 break
-            if not 0.0 < curvature < np.inf:
+            if not (0.0 < curvature < np.inf and rz > 0.0):
                 return None, False
             length = rz / curvature
             total.add(length, d)
