@@ -35,8 +35,11 @@ from spacy_graft.graphs.vocabulary import CorpusVocabulary
 from spacy_graft.graphs.wordnet import WordNet
 from spacy_graft.solve.active import Active
 from spacy_graft.solve.columns import packed_columns
+from spacy_graft.solve.dense import Dense
 from spacy_graft.solve.design import Design
 from spacy_graft.solve.losses import LogisticLoss, Loss, SoftmaxLoss
+from spacy_graft.solve.penalties import ElasticNet
+from spacy_graft.solve.quadratic import Direction, QuadraticFace, QuadraticModel, SingleFace
 
 VERTICES, EDGES, DOCUMENTS, WORDS = 100_000, 1_000_000, 5_000, 150
 #: β, and for each number of labels the values of α.
@@ -103,27 +106,36 @@ def learner(alpha: float) -> Grafting:
     return Grafting(penalty="l2", ridge=RIDGE, network_alpha=alpha, tol=TOLERANCE)
 
 
-def our_evaluation(problem: Drawn, alpha: float, n_threads: int, single: bool = False) -> Evaluation:
-    """The objective and its gradient by the parts that our solver is made of; weights are sorted by label.
-
-    ``single``: with the product of the network in single precision, as in conjugate gradients.
-    """
+def our_model(problem: Drawn, alpha: float, n_threads: int) -> QuadraticModel:
+    """The parts that our solver is made of, at zero weights; weights are sorted by label."""
     loss = problem.loss()
     n_labels = len(loss.targets)
-    # One weight stands for two labels, ±w / 2, and is penalised half as much.
-    share = 0.5 if len(loss.targets) == 1 else 1.0
     columns = scipy.sparse.csc_array(problem.present)
     features, labels = np.tile(np.arange(VERTICES), n_labels), np.repeat(np.arange(n_labels), VERTICES)
     lists = columns.indptr.astype(np.int64), columns.indices.astype(np.int32), np.empty(0)
     none = np.zeros(len(features))
     active = Active(packed_columns(lists, len(loss.targets[0])), features, labels, none + 1.0, none)
     design = Design(active, *loss.targets.shape, n_threads)
-    coupling = NetworkPenalty(problem.graph, learner(alpha), n_threads).coupling(features, labels, share)
+    coupling = NetworkPenalty(problem.graph, learner(alpha), n_threads).coupling(features, labels, share_of(loss))
+    _, p = loss.value_and_probabilities(np.zeros(loss.targets.shape))
+    penalty = ElasticNet(0.0, share_of(loss) * RIDGE).on(active.penalty_weights)
+    return QuadraticModel(design, loss, np.ones(DOCUMENTS), p, penalty, coupling, Dense.none(*p.shape))
+
+
+def share_of(loss: Loss) -> float:
+    """One weight stands for two labels, ±w / 2, and is penalised half as much."""
+    return 0.5 if len(loss.targets) == 1 else 1.0
+
+
+def our_evaluation(model: QuadraticModel) -> Evaluation:
+    """The objective and its gradient, in double precision."""
+    loss, design, coupling = model.loss, model.design, model.coupling
+    ridge = share_of(loss) * RIDGE
 
     def evaluate(weights: np.ndarray) -> tuple[float, np.ndarray]:
         value, p = loss.value_and_probabilities(design.spread(weights))
-        gradient = coupling.gradient(weights, single)
-        gradient += 2.0 * share * RIDGE * weights
+        gradient = coupling.gradient(weights)
+        gradient += 2.0 * ridge * weights
         value += 0.5 * float(weights @ gradient)
         gradient -= design.collect(loss.residuals(p))
         return value, gradient
@@ -131,11 +143,18 @@ def our_evaluation(problem: Drawn, alpha: float, n_threads: int, single: bool = 
     return evaluate
 
 
+def our_product(model: QuadraticModel, weights: np.ndarray) -> Callable[[], np.ndarray]:
+    """The product of the Hessian with weights as conjugate gradients make it, in single precision."""
+    face = SingleFace(model, np.arange(len(weights)))
+    n_labels = len(model.loss.targets)
+    direction = Direction(face.lanes(weights), np.zeros(n_labels), np.zeros(model.dense.weights.shape))
+    return lambda: face.product(direction).weights
+
+
 def plain_evaluation(problem: Drawn, alpha: float) -> Evaluation:
     """The same as somebody would write it; the intercepts, one a label, come after the weights."""
     loss, matrix = problem.loss(), problem.present
-    n_labels = len(loss.targets)
-    share = 0.5 if len(loss.targets) == 1 else 1.0
+    n_labels, share = len(loss.targets), share_of(problem.loss())
     transposed = matrix.T.tocsr()
     rows, _ = problem.graph.penalty_rows()
     back = rows.T.tocsr()
@@ -152,7 +171,7 @@ def plain_evaluation(problem: Drawn, alpha: float) -> Evaluation:
 
 
 def evaluations(n_labels: int, alpha: float) -> Iterator[Any]:
-    """Of an evaluation by ours, on each number of threads, in double and in single precision, and by the plain one.
+    """Of an evaluation and of a product by ours, on each number of threads, and of a plain evaluation.
 
     Least wall, and median CPU ms.
     """
@@ -160,19 +179,21 @@ def evaluations(n_labels: int, alpha: float) -> Iterator[Any]:
     n_scores = len(problem.loss().targets)
     point = np.random.default_rng(0).normal(size=VERTICES * n_scores) / 10.0
     with_intercepts = np.concatenate([point.reshape(n_scores, VERTICES).T.ravel(), np.zeros(n_scores)])
-    ours, plain = [our_evaluation(problem, alpha, n) for n in THREADS], plain_evaluation(problem, alpha)
-    in_single = [our_evaluation(problem, alpha, n, single=True) for n in THREADS]
+    models = [our_model(problem, alpha, n) for n in THREADS]
+    ours, plain = [our_evaluation(model) for model in models], plain_evaluation(problem, alpha)
+    products = [our_product(model, point) for model in models]
     value, gradient = ours[0](point)
     if not np.isclose(value, plain(with_intercepts)[0], rtol=1e-12):
         raise RuntimeError("The two objectives differ.")
-    for evaluate in ours[1:]:
-        if not np.array_equal(gradient, evaluate(point)[1]):
-            raise RuntimeError("The number of threads changes the gradient.")
-    if not np.allclose(gradient, in_single[0](point)[1], rtol=0.0, atol=1e-6 * np.abs(gradient).max()):
-        raise RuntimeError("Single precision changes the gradient by more than its rounding.")
+    for evaluate, product in zip(ours[1:], products[1:], strict=True):
+        if not np.array_equal(gradient, evaluate(point)[1]) or not np.array_equal(products[0](), product()):
+            raise RuntimeError("The number of threads changes the gradient, or the product.")
+    exact = QuadraticFace(models[0], np.arange(len(point))).product(Direction(point, np.zeros(n_scores), np.empty(0)))
+    exact = exact.weights.reshape(n_scores, -1).T
+    if not np.allclose(products[0]()[:, :n_scores], exact, rtol=0.0, atol=1e-5 * np.abs(exact).max()):
+        raise RuntimeError("Single precision changes the product by more than its rounding.")
     yield None
-    both = [partial(evaluate, point) for evaluate in (*ours, *in_single)]
-    yield milliseconds([*both, partial(plain, with_intercepts)])
+    yield milliseconds([*(partial(evaluate, point) for evaluate in ours), *products, partial(plain, with_intercepts)])
 
 
 def milliseconds(calls: Sequence[Callable[[], Any]]) -> list[tuple[float, float]]:
@@ -259,7 +280,7 @@ def main(
 ) -> None:
     """Measure and print."""
     pin_threads()
-    ours = [f"{name}, threads: {n}" for name in ("ours", "in single precision") for n in THREADS]
+    ours = [f"{name}, threads: {n}" for name in ("ours", "product of conjugate gradients") for n in THREADS]
     header = ["labels", "weights", *ours, "SciPy"]
     print_table("One evaluation of objective and gradient: least wall (median CPU) ms", header, evaluation_rows())
     header = ["labels", "α", "solver", "CPU s", "MB above start", "objective", "above the lower", "how"]

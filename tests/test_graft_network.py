@@ -21,6 +21,8 @@ from spacy_graft.graphs.graph import FeatureGraph
 from spacy_graft.index.items import ItemIndex
 from spacy_graft.index.places import InMemory
 from spacy_graft.solve import design as design_module
+from spacy_graft.solve.design import as_lanes
+from spacy_graft.solve.quadratic import QuadraticFace, QuadraticModel
 from strategies import labelled, training_data
 from test_graft import objective_of, run, scores_of, texts_of
 
@@ -142,18 +144,18 @@ def test_products_add_the_edges_in_their_order(seed, n_virtual, n_labels):
 
 
 @given(seeds, st.integers(0, 3), st.integers(1, 9))
-def test_products_in_single_precision_are_rounded_twice(seed, n_virtual, n_labels):
-    """The first sum adds up in single precision, the second in double; the same bits for any number of threads."""
+def test_products_of_lanes_are_those_of_their_precision(seed, n_virtual, n_labels):
+    """The same bits for any number of threads."""
     penalty = NetworkPenalty(random_graph("abcdef", n_virtual, seed), Grafting(l1=1.0))
-    weights = np.random.default_rng(seed).normal(size=(6, n_labels))
-    rows = in_order(sparse.csr_array(penalty.by_feature), weights.astype(np.float32))
+    lanes = as_lanes(np.random.default_rng(seed).normal(size=(n_labels, 6)), single=True)
+    rows = in_order(sparse.csr_array(penalty.by_feature), lanes)
     if penalty.classes is not None:
         rows -= penalty.of_classes @ penalty.classes.solve(penalty.of_classes.T @ rows)
-    expected = in_order(sparse.csr_array(penalty.by_feature.T), rows.astype(np.float64))
+    expected = in_order(sparse.csr_array(penalty.by_feature.T), rows)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(design_module, "THREADS_FROM", 0)
         for penalty.n_threads in (1, 2, 3):
-            np.testing.assert_array_equal(penalty.product(weights, single=True), expected)
+            np.testing.assert_array_equal(penalty.product_of_lanes(lanes), expected)
 
 
 def in_order(matrix, vectors):
@@ -194,10 +196,24 @@ def test_all_vertices_in_order_are_multiplied_in_place(seed):
     _, in_place = written_and_not(penalty, features, labels)
     _, moved = written_and_not(penalty, features[order], labels[order])
     before = weights.copy()
-    for single in (False, True):
-        in_order = in_place.gradient(weights, single)[order]
-        np.testing.assert_array_equal(in_order, moved.gradient(weights[order], single))
+    np.testing.assert_array_equal(in_place.gradient(weights)[order], moved.gradient(weights[order]))
     np.testing.assert_array_equal(weights, before)
+
+
+@given(seeds, st.permutations([2, -1, 0, 5, 3]), unlinked)
+def test_an_operator_multiplies_lanes_as_pairs(seed, features, to_zero):
+    """Where every label has every feature, in any order and whether they are vertices or not."""
+    penalty = NetworkPenalty(random_graph("abcdef", 2, seed), Grafting(l1=1.0, network_unlinked=to_zero))
+    for of_label in (np.array(features), np.arange(6)):  # all vertices in order are not moved
+        _, operator = written_and_not(penalty, np.tile(of_label, 3), np.repeat(np.arange(3), len(of_label)))
+        weights = np.random.default_rng(seed).normal(size=(3, len(of_label)))
+        exact = operator.gradient(weights.reshape(-1)).reshape(3, -1).T
+        lanes = as_lanes(weights)
+        np.testing.assert_allclose(2.0 * operator.matrix.product_of_lanes(lanes)[:, :3], exact, atol=1e-9)
+        np.testing.assert_array_equal(lanes[:, :3], weights.T)
+        single = operator.matrix.product_of_lanes(as_lanes(weights, single=True))
+        assert single.dtype == np.float32
+        np.testing.assert_allclose(2.0 * single[:, :3], exact, atol=1e-4)
 
 
 @given(seeds)
@@ -208,8 +224,6 @@ def test_written_down_or_not_it_is_the_same(seed):
     weights = np.random.default_rng(seed).normal(size=5)
     exact = written.gradient(weights)
     np.testing.assert_allclose(operator.gradient(weights), exact, atol=1e-9)
-    np.testing.assert_allclose(operator.gradient(weights, single=True), exact, atol=1e-5)
-    np.testing.assert_array_equal(written.gradient(weights, single=True), exact)
     np.testing.assert_allclose(np.diag(operator.block(np.arange(5))), operator.diagonal)
     assert (operator.diagonal >= written.diagonal - 1e-9).all()
     chosen = np.array([0, 2, 4])
@@ -383,15 +397,11 @@ def test_single_precision_changes_no_optimum(corpus, seed, alpha, ridge):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(network_module, "LARGEST_BLOCK", 0)
         fits.append(run(learner, data))
-        patch.setattr(NetworkPenalty, "product", partialmethod(in_double, NetworkPenalty.product))
+        patch.setattr(QuadraticModel, "smooth_minimum", partialmethod(QuadraticModel._solved, face=QuadraticFace))
         fits.append(run(learner, data))
     single, double = (fit.report for fit in fits)
     assert single.converged
     assert single.objective == pytest.approx(double.objective, rel=1e-7)
-
-
-def in_double(penalty, product, weights, single=False):
-    return product(penalty, weights)
 
 
 def test_without_edges_nothing_changes():

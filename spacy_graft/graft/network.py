@@ -213,22 +213,25 @@ class NetworkPenalty:
     def n_features(self) -> int:
         return self.columns.n_rows
 
-    def product(self, weights: np.ndarray, single: bool = False) -> np.ndarray:
-        """M w: float64 (n_features, labels), as ``weights``; R w is made in single precision if asked."""
-        rows = self._rows(weights, single)
+    def product(self, weights: np.ndarray) -> np.ndarray:
+        """M w: float64 (n_features, labels), as ``weights``."""
+        rows = self._rows(as_lanes(weights.T, self.n_threads))
         return self.columns.products_of_lanes(rows, weights.shape[1], self.n_threads).T
+
+    def product_of_lanes(self, lanes: np.ndarray) -> np.ndarray:
+        """The same of lanes (n_features, width), in their precision."""
+        return self.columns.sums(self._rows(lanes), self.n_threads)
 
     def value(self, weights: np.ndarray) -> float:
         """Σ wᵀ M w over the labels of weights (n_features, labels): ‖R w‖², with the best virtual vertices."""
-        return float(np.sum(np.square(self._rows(weights))))
+        return float(np.sum(np.square(self._rows(as_lanes(weights.T, self.n_threads)))))
 
-    def _rows(self, weights: np.ndarray, single: bool = False) -> np.ndarray:
-        """R w, as lanes: (rows, width)."""
-        sums = self.rows.sums(as_lanes(weights.T, self.n_threads, single), self.n_threads)
+    def _rows(self, lanes: np.ndarray) -> np.ndarray:
+        """R w of lanes: (rows, width)."""
+        rows = self.rows.sums(lanes, self.n_threads)
         if self.classes is not None:
-            rows = sums[:, : weights.shape[1]]
             rows -= self.of_classes @ self.classes.solve(np.ascontiguousarray(self.of_classes.T @ rows))
-        return sums
+        return rows
 
     def among(self, features: np.ndarray) -> sparse.csr_array:
         """M between some of the features (int)."""
@@ -309,15 +312,30 @@ class PairsOfNetwork:
     places: np.ndarray
     n_labels: int
 
-    def product(self, weights: np.ndarray, single: bool) -> np.ndarray:
+    def product(self, weights: np.ndarray) -> np.ndarray:
         """Q w: float64 (pairs)."""
-        of_vertices = self.network.product(self._by_vertex(weights), single).T.reshape(-1)
+        of_vertices = self.network.product(self._by_vertex(weights)).T.reshape(-1)
         if self.share != 1.0:
             of_vertices *= self.share
         if self._in_place:
             return of_vertices
         products = self.outside * weights
         products[self.pairs] = of_vertices[self.places]
+        return products
+
+    def product_of_lanes(self, lanes: np.ndarray) -> np.ndarray:
+        """The same of lanes (features, width), in their precision, where every label has every feature."""
+        share = lanes.dtype.type(self.share)
+        if self._in_place:
+            products = self.network.product_of_lanes(lanes)
+            products *= share
+            return products
+        n_linked = np.searchsorted(self.pairs, len(lanes))  # those of the first label, and so of all
+        features, vertices = self.pairs[:n_linked], self.places[:n_linked]
+        of_vertices = np.zeros((self.network.n_features, lanes.shape[1]), lanes.dtype)
+        of_vertices[vertices] = lanes[features]
+        products = self.outside[: len(lanes), None].astype(lanes.dtype) * lanes
+        products[features] = share * self.network.product_of_lanes(of_vertices)[vertices]
         return products
 
     def value(self, weights: np.ndarray) -> float:

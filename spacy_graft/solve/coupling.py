@@ -12,8 +12,11 @@ from scipy import sparse
 class Operator(Protocol):
     """Q where it is not written down, of weights (pairs)."""
 
-    def product(self, weights: np.ndarray, single: bool) -> np.ndarray:
-        """Q w: float64 (pairs), made in single precision if asked."""
+    def product(self, weights: np.ndarray) -> np.ndarray:
+        """Q w: float64 (pairs)."""
+
+    def product_of_lanes(self, lanes: np.ndarray) -> np.ndarray:
+        """The same of lanes (features, width), in their precision, where every label has every feature."""
 
     def value(self, weights: np.ndarray) -> float:
         """wᵀ Q w, whose rounding is no more than that of its size: not that of Q w."""
@@ -59,13 +62,13 @@ class Coupling:
         """Whether Q is not written down."""
         return not isinstance(self.matrix, sparse.csr_array)
 
-    def gradient(self, weights: np.ndarray, single: bool = False) -> np.ndarray:
-        """2 Q w; by an operator in single precision if asked."""
+    def gradient(self, weights: np.ndarray) -> np.ndarray:
+        """2 Q w."""
         if self.is_none:
             return np.zeros(len(weights))
         if isinstance(self.matrix, sparse.csr_array):
             return np.asarray(2.0 * (self.matrix @ weights))
-        gradient = self.matrix.product(weights, single)
+        gradient = self.matrix.product(weights)
         gradient *= 2.0
         return gradient
 

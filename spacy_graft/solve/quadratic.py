@@ -551,9 +551,18 @@ class SingleFace(QuadraticFace):
         curved *= self.document_weights
         sums = self.design.by_feature.sums(curved, n_threads)
         sums += self.ridges * direction.weights
-        if not self.coupling.is_none:
-            sums += self.lanes(self.coupling.gradient(self.pairs(direction.weights), single=True))
+        sums += self.network_gradient(direction.weights)
         return Direction(sums, intercepts, dense)
+
+    def network_gradient(self, weights: np.ndarray) -> np.ndarray | float:
+        """That of the coupling, as lanes."""
+        if self.coupling.is_none:
+            return 0.0
+        if isinstance(self.coupling.matrix, sparse.csr_array):
+            return self.lanes(self.coupling.gradient(self.pairs(weights)))
+        gradient = self.coupling.matrix.product_of_lanes(weights)
+        gradient *= 2.0
+        return gradient
 
     def residual(self, point: Point) -> Direction:
         found = super().residual(point)
