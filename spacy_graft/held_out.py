@@ -171,7 +171,8 @@ class Judge:
         best = metrics.temperature(
             scores, self.doubted, targets.known, targets.weights, exclusive=self.exclusive, prior=PRIOR
         )
-        return 1.0 if best is None else best
+        assert best is not None  # there is one with a prior
+        return best
 
     def best_loss(self, scores: np.ndarray, tempered: bool) -> tuple[float, float]:
         """The best temperature, and the log-loss for the targets of :attr:`doubted`, with it if ``tempered``."""

@@ -180,9 +180,9 @@ def temperature(
     exclusive: bool,
     prior: float = 0.0,
 ) -> float | None:
-    """The temperature T that minimises the log-loss of scores / T.
+    """The temperature T between ``MIN_TEMPERATURE`` and ``MAX_TEMPERATURE`` that minimises the log-loss of scores / T.
 
-    Log-loss is convex in 1 / T, so its derivative has at most one root.
+    Log-loss is convex in 1 / T, so its derivative has at most one root; beyond a bound, the bound is best.
 
     Parameters
     ----------
@@ -196,9 +196,8 @@ def temperature(
     Returns
     -------
     float or None
-        None if there is no minimum between ``MIN_TEMPERATURE`` and ``MAX_TEMPERATURE``: if all documents are
-        classified correctly it falls without bound as T falls, and if scores are worse than chance it is least at the
-        largest T.
+        None if no T has the least log-loss, which cannot be with a prior: if all documents are classified correctly it
+        falls as T falls to 0, and if scores are no better than chance, as T grows without bound.
 
     References
     ----------
@@ -207,14 +206,20 @@ def temperature(
     counted = mask(targets, known, exclusive)
     importance = counted * counted_weights(counted, weights)[:, np.newaxis]
 
-    def slope(sharpness: float) -> float:
-        of_losses = float((importance * scores * (as_probabilities(sharpness * scores, exclusive) - targets)).sum())
-        return of_losses + prior * (1.0 - 1.0 / sharpness)
+    def of_losses(probabilities: np.ndarray) -> float:
+        return float((importance * scores * (probabilities - targets)).sum())
 
-    bounds = 1.0 / MAX_TEMPERATURE, 1.0 / MIN_TEMPERATURE
-    if not slope(bounds[0]) < 0.0 < slope(bounds[1]):
-        return None
-    return 1.0 / increasing_root(slope, *bounds)
+    def slope(sharpness: float) -> float:
+        return of_losses(as_probabilities(sharpness * scores, exclusive)) + prior * (1.0 - 1.0 / sharpness)
+
+    least, most = 1.0 / MAX_TEMPERATURE, 1.0 / MIN_TEMPERATURE
+    if slope(least) >= 0.0:
+        knows_something = of_losses(as_probabilities(np.zeros_like(scores), exclusive)) < 0.0
+        return MAX_TEMPERATURE if prior or knows_something else None
+    if slope(most) <= 0.0:
+        surest = np.eye(scores.shape[1])[scores.argmax(axis=1)] if exclusive else scores > 0.0
+        return MIN_TEMPERATURE if prior or of_losses(surest) > 0.0 else None
+    return 1.0 / increasing_root(slope, least, most)
 
 
 def increasing_root(function: Callable[[float], float], low: float, high: float) -> float:

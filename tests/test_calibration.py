@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from scipy.special import logsumexp
 
 from spacy_graft import metrics
 from spacy_graft.metrics import (
@@ -157,8 +158,9 @@ def test_a_temperature_never_raises_log_loss(case: Case) -> None:
         cooled = Case(case.scores / temperature, case.targets, case.known, case.weights, case.exclusive)
         return log_loss(*cooled.arrays, exclusive=case.exclusive)
 
-    assert metrics.MIN_TEMPERATURE < found < metrics.MAX_TEMPERATURE
-    for other in (1.0, 0.99 * found, 1.01 * found, metrics.MIN_TEMPERATURE, metrics.MAX_TEMPERATURE):
+    assert metrics.MIN_TEMPERATURE <= found <= metrics.MAX_TEMPERATURE
+    near = np.clip([0.99 * found, 1.01 * found], metrics.MIN_TEMPERATURE, metrics.MAX_TEMPERATURE).tolist()
+    for other in (1.0, *near, metrics.MIN_TEMPERATURE, metrics.MAX_TEMPERATURE):
         assert loss(found) <= loss(other) + 1e-12
 
 
@@ -170,6 +172,39 @@ def test_a_temperature_is_recovered(exclusive: bool, factor: float) -> None:
     targets = softmax(scores) if exclusive else logistic(scores)
     found = metrics.temperature(factor * scores, targets, exclusive=exclusive)
     assert found == pytest.approx(factor, rel=1e-9)
+
+
+@pytest.mark.parametrize("exclusive", [True, False])
+@pytest.mark.parametrize(("factor", "found"), [(0.03, metrics.MIN_TEMPERATURE), (30.0, metrics.MAX_TEMPERATURE)])
+def test_beyond_a_bound_the_bound_is_the_best_temperature(exclusive: bool, factor: float, found: float) -> None:
+    scores = np.random.default_rng(0).standard_normal((50, 3))
+    targets = softmax(scores) if exclusive else logistic(scores)
+    assert metrics.temperature(factor * scores, targets, exclusive=exclusive) == found
+
+
+@given(cases(), st.sampled_from([1e-3, 1.0, 1e3]))
+def test_with_a_prior_there_is_always_a_best_temperature(case: Case, factor: float) -> None:
+    """The nearest to the minimum, also of scores that know nothing, of scores that know all and of no document."""
+    arrays = factor * case.scores, case.targets, case.known, case.weights
+    found = metrics.temperature(*arrays, exclusive=case.exclusive, prior=0.5)
+    assert found is not None
+    assert metrics.MIN_TEMPERATURE <= found <= metrics.MAX_TEMPERATURE
+
+    def loss(temperature: float) -> float:
+        """Total log-loss, without the bounds that metrics have for probabilities, and the prior."""
+        total = 0.5 * (1.0 / temperature + math.log(temperature))
+        for i in case.documents:
+            scores, targets = factor * case.scores[i] / temperature, case.targets[i]
+            if case.exclusive:
+                loss = logsumexp(scores) - scores @ targets
+            else:
+                loss = (np.logaddexp(0.0, scores) - scores * targets)[case.known[i]].sum()
+            total += case.weights[i] * loss
+        return float(total)
+
+    for other in (0.99 * found, 1.01 * found, 1.0):
+        clipped = float(np.clip(other, metrics.MIN_TEMPERATURE, metrics.MAX_TEMPERATURE))
+        assert loss(found) <= loss(clipped) * (1.0 + 1e-12) + 1e-9
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
