@@ -100,5 +100,5 @@ def require_fitted(estimator: Any, attribute: str) -> None:
     if not hasattr(estimator, attribute):
         raise NotFittedError(
             f"This {type(estimator).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before "
-            f"using this estimator. (The model has not been fitted yet: call fit first.)"
+            f"using this estimator."
         )

@@ -357,8 +357,7 @@ def judged(
     if 0 < k < len(grid) - 1:
         # Between the strengths of the grid, the log-loss is taken for a parabola in their logarithms.
         place, _ = lowest_of_parabola(means[k - 1 : k + 2])
-        step = REFIT_GRID[1] / REFIT_GRID[0]
-        report.refit = REFIT_GRID[k] * step**place
+        report.refit = grid[k] * (grid[1] / grid[0]) ** place
     probabilities = held_out.probabilities(scores[k] / report.temperature)
     losses = held_out.losses(probabilities)
     report.thresholds = held_out.thresholds(probabilities)

@@ -285,6 +285,7 @@ class GraftTextClassifier(LinearClassifier):
         solution = final_solution(path)
         report = replace(
             path.report.copy(),
+            finished=True,
             refit=chosen.refit,
             temperature=chosen.temperature,
             thresholds=chosen.thresholds,

@@ -26,6 +26,7 @@ from conftest import run
 from naive import dense_optimum
 from spacy_graft import Constraints, CoordinateAscent, GraftClassifier, Grafting, GraftingPath, GraftTextClassifier
 from spacy_graft.graphs.graph import build_graph
+from spacy_graft.solve import restricted as restricted_module
 
 rng = np.random.default_rng(0)
 #: Documents whose label is the exclusive or of two of their items.
@@ -665,3 +666,34 @@ def test_values_beyond_single_precision_are_fitted_all_the_same(learner):
         X[y == label, label] += 1.0
     for scale in (1.0, 1e22):
         assert (GraftClassifier(learner).fit(scale * X, y).predict(scale * X) == y).mean() > 0.95
+
+
+def badly_scaled(seed):
+    """Columns of 10⁻⁶ to 10⁶, five labels, and weights of documents of 10⁻⁴ to 10⁴."""
+    rng = np.random.default_rng(seed)
+    X = (rng.random((20, 100)) < 0.9) * rng.random((20, 100)) * 10.0 ** rng.uniform(-6, 6, 100)
+    return X, np.arange(20) % 5, 10.0 ** rng.uniform(-4, 4, 20)
+
+
+def refitted(X, y, weights):
+    learner = GraftingPath(refit=300.0, length_normalisation=False, balance=1.0, ridge=1.0, steps=5, l1_min_ratio=0.1)
+    return GraftClassifier(learner).fit(X, y, weights)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_refits_of_badly_scaled_columns_come_to_their_optimum(seed, monkeypatch):
+    found = refitted(*badly_scaled(seed)).predict_proba(badly_scaled(seed)[0])
+    monkeypatch.setattr(restricted_module, "NEWTON_STEPS", 5000)
+    closer = refitted(*badly_scaled(seed)).predict_proba(badly_scaled(seed)[0])
+    np.testing.assert_allclose(found, closer, atol=1e-4)
+
+
+def test_a_refit_that_ends_before_its_optimum_says_so(monkeypatch):
+    monkeypatch.setattr(restricted_module, "NEWTON_STEPS", 1)
+    with pytest.warns(UserWarning, match="ends before its optimum, since the numbers are too badly scaled"):
+        refitted(*badly_scaled(0))
+
+
+def test_a_model_without_features_is_told_of():
+    with pytest.warns(UserWarning, match="no features: it predicts the same for all documents. l1 = 100 is too large"):
+        GraftClassifier(Grafting(l1=100.0)).fit([{"good"}, {"bad"}] * 20, ["+", "-"] * 20)

@@ -298,7 +298,8 @@ def test_estimates_use_the_largest_figures_of_the_page() -> None:
     assert building[False][1] == memory.BYTES_PER_SYMBOL
     assert building[True][1] == memory.BYTES_PER_SYMBOL_MIN_DF_1
     assert CLAIMS["fit over one block of n-grams", "document and label"][1] == memory.BYTES_PER_DOCUMENT_LABEL
-    assert CLAIMS["Descent, other penalty weights", "node"][1] == memory.BYTES_PER_NODE
+    of_labels = CLAIMS["features and penalty weights ratio, ratio_idf, 3 labels", "node"][1]
+    assert of_labels == memory.BYTES_PER_NODE + 3 * memory.BYTES_PER_NODE_LABEL
 
 
 # search

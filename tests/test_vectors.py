@@ -267,9 +267,12 @@ def test_safetensors_files_that_are_none(tmp_path, word_list):
         with pytest.raises(ValueError, match="no safetensors file"):
             safetensors_vectors(path, word_list)(None)
     safetensors(path, {"a": ("F32", VECTORS), "b": ("F32", VECTORS)})
-    for tensor, problem in ((None, "several"), ("c", "no such")):
-        with pytest.raises(ValueError, match=f"{problem} tables of vectors.*'a', 'b'"):
+    for tensor, problem in ((None, "several tables of vectors"), ("c", "no table 'c'")):
+        with pytest.raises(ValueError, match=f"there are {problem}.*'a', 'b'"):
             safetensors_vectors(path, word_list, tensor)(None)
+    safetensors(path, {"a": ("F32", VECTORS[0])})
+    with pytest.raises(ValueError, match="has no table of vectors, which has two dimensions"):
+        safetensors_vectors(path, word_list)(None)
 
 
 @pytest.mark.parametrize(

@@ -306,14 +306,14 @@ def label_findings(train: SplitReport, dev: SplitReport) -> Iterator[Finding]:
     unused = [label for label in train.labels if not train.label_counts[label]]
     rare = [label for label in train.labels if 0 < train.label_counts[label] < MIN_DOCUMENTS]
     only_dev = [label for label in dev.label_counts if label not in train.labels]
-    only_train = [label for label in train.label_counts if not dev.label_counts[label]]
+    only_train = [label for label in train.label_counts if not dev.label_counts[label]] if dev.n_documents else []
     for labels, problem in (
         (unused, "without a training document"),
         (rare, f"with fewer than {MIN_DOCUMENTS} training documents"),
         (only_dev, "in dev only, which cannot be predicted"),
         (only_train, "without a dev document, whose scores cannot be measured"),
     ):
-        if labels and dev.n_documents:
+        if labels:
             yield Finding("warning", f"Labels {problem}: {listed(labels)}.")
     if shifted := [described for label in train.label_counts if (described := shift_of(label, train, dev))]:
         yield Finding(

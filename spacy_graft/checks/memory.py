@@ -24,13 +24,13 @@ from ..pipeline.corpus import ExtractedCorpus
 from ..pipeline.targets import TargetReader
 from ..pipeline.textcat import TextCatGraft
 
-# The largest figures of docs/architecture.md, section Memory.
+# Figures of docs/architecture.md, section Memory; where there are several, the largest.
 #: Bytes per symbol while an index is built, and for a block with ``min_df`` 1.
 BYTES_PER_SYMBOL, BYTES_PER_SYMBOL_MIN_DF_1 = 60, 140
 #: Bytes per document and label that are fitted at once: targets, scores, residuals and other arrays.
 BYTES_PER_DOCUMENT_LABEL = 57
-#: Bytes per node that a search needs besides the index.
-BYTES_PER_NODE = 12
+#: Bytes per node besides the index: of any penalty weights, and of those of a label, for each.
+BYTES_PER_NODE, BYTES_PER_NODE_LABEL = 4, 4
 #: Bytes per feature and exclusive label: weights, and what refits keep of them. As measured with 500, 5,000 and 20,000
 #: features of 129 labels.
 BYTES_PER_WEIGHT = 350
@@ -143,12 +143,19 @@ def component_memory(
     sizes = [size.scaled(n_documents / len(examples)) for size in block_sizes(component, data)]
     divided = can_divide(component.learner, data) and has_many_labels(n_documents, len(labels), component.exclusive)
     n_at_once = LANES if divided else len(labels)
-    indexed = sum(size.n_bytes + BYTES_PER_NODE * size.n_nodes for size in sizes)
+    indexed = sum(size.n_bytes + bytes_per_node(component, n_at_once) * size.n_nodes for size in sizes)
     total = indexed + n_documents * n_at_once * BYTES_PER_DOCUMENT_LABEL
     if component.exclusive:
         total += most_features(component.learner, sizes) * len(labels) * BYTES_PER_WEIGHT
     peak = total + max(building_bytes(size, component.blocks[size.block].min_df) for size in sizes)
     return MemoryEstimate(n_documents, len(examples), sizes, total, peak)
+
+
+def bytes_per_node(component: TextCatGraft, n_labels: int) -> int:
+    """Of features and their penalty weights; two labels that exclude each other have the same ones."""
+    kind = getattr(component.learner, "penalty_weight_kind", None)
+    n_kept = n_labels if kind is not None and kind.by_label else 1
+    return BYTES_PER_NODE + BYTES_PER_NODE_LABEL * (1 if component.exclusive and n_kept == 2 else n_kept)
 
 
 def most_features(learner: Any, sizes: list[BlockSize]) -> int:

@@ -64,7 +64,8 @@ def block_ignores_case(block: Block) -> bool:
     if (lowercase := getattr(block, "lowercase", None)) is not None:
         return bool(lowercase) and not getattr(block, "mark_capitals", False)
     attributes = getattr(block, "attr", ""), *getattr(block, "head", ()), *getattr(block, "modifier", ())
-    return CASED.isdisjoint(attributes)
+    # An extension attribute may be anything.
+    return CASED.isdisjoint(attributes) and not any(attribute.startswith("_.") for attribute in attributes)
 
 
 def segmented_doc(doc: Doc, ignores_case: bool = True) -> SegmentedText:

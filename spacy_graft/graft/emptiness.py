@@ -62,7 +62,8 @@ def why_empty(learner: Any, report: Report, n_documents: int) -> str | None:
     if report.n_active or not report.min_df or report.vectors is not None:
         return None
     return (
-        f"The trained model has no features: it predicts the same for every text. {cause(learner, report, n_documents)}"
+        f"The trained model has no features: it predicts the same for all documents. "
+        f"{cause(learner, report, n_documents)}"
     )
 
 
@@ -70,7 +71,7 @@ def cause(learner: Any, report: Report, n_documents: int) -> str:
     """The cause, and a remedy."""
     documents = f"the {n_documents:,} training documents"
     if report.objective == 0.0:
-        return f"No label is on some of {documents} and not on others. Check doc.cats of the examples."
+        return f"No label is on some of {documents} and not on others. Check their labels."
     for option in ("l1", "min_gradient"):
         limit = getattr(learner, option, None)
         if limit is not None and 0.0 < report.l1_max <= limit:

@@ -164,7 +164,7 @@ class Objective:
         features: np.ndarray,
         l1: float,
         tolerances: Sequence[float],
-    ) -> None:
+    ) -> bool:
         """Go to the optimum over active pairs: move their weights, and the next three arguments, in place.
 
         Parameters
@@ -180,11 +180,18 @@ class Objective:
             L1 strength.
         tolerances : sequence of float
             For each problem, the violation to stop at, in units of |v| / λ.
+
+        Returns
+        -------
+        bool
+            Whether it is there for all problems (:meth:`spacy_graft.solve.restricted.Restricted.minimise`).
         """
+        arrives = True
         for problem, tolerance in zip(self, tolerances, strict=True):
             part = active.of_labels(problem.first, problem.stop)
             restricted = self._restricted(problem, part, dense, features, l1)
-            restricted.minimise(part, intercepts[problem.labels], scores[problem.labels], tolerance)
+            arrives &= restricted.minimise(part, intercepts[problem.labels], scores[problem.labels], tolerance)
+        return arrives
 
     def violation(
         self, active: Active, dense: np.ndarray, scores: np.ndarray, features: np.ndarray, l1: float

@@ -29,6 +29,9 @@ from ..search.penalty_kinds import PenaltyWeightKind
 from .objective import Objective
 from .settings import PenaltySettings
 
+#: Values of columns whose 1 / λ, which falls as they grow, is still a number of single precision.
+LARGEST_STANDARDISED = 1e30
+
 
 def label_weights(objective: Objective, block_factor: float) -> list[LabelPenaltyWeights]:
     """How the features of a block are weighed, for each trained label."""
@@ -71,7 +74,13 @@ def inverse_weights(
     if not settings.penalty_weight_kind.by_label:
         # The same for all labels: how many documents are inside and outside of one does not matter.
         (of_all,) = weightings(settings, block_factor, *np.zeros((2, problems.data.n_documents, 1)))
-        inverse = kernels.shared_inverse_weights(of_all, np.ascontiguousarray(index.df), *index.moments())
+        moments = index.moments()
+        if of_all.kind == kernels.STANDARD and moments[-1].max(initial=0.0) > LARGEST_STANDARDISED:
+            raise ValueError(
+                f"With penalty_weights = 'standard', values must be at most {LARGEST_STANDARDISED:g}, but one is "
+                f"{moments[-1].max():.3g}. Scale them first."
+            )
+        inverse = kernels.shared_inverse_weights(of_all, np.ascontiguousarray(index.df), *moments)
         if lengths is not None and power:
             inverse *= of_lengths(lengths, power)[:, None]
         return inverse

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,6 +15,11 @@ from .model_state import ModelState, weights_by_label
 from .objective import Objective, document_weights
 from .solution import Solution
 
+#: Where columns or weights of documents are of very different sizes.
+UNFINISHED = (
+    "A refit ends before its optimum, since the numbers are too badly scaled: its probabilities may be wrong. Bring the "
+    "columns of values to similar sizes, and the weights of documents too."
+)
 #: Violation that a refit may keep, an example.
 ACCURACY = 3e-5
 
@@ -87,7 +93,8 @@ class Refits:
         found = self._begun(strength, trial)
         tolerances = [ACCURACY * problem.loss.importance.sum() for problem in found.objective]
         moved = found.active, found.intercepts, found.dense, found.scores
-        found.objective.minimise(*moved, self._state.space.network_features, 0.0, tolerances)
+        if not found.objective.minimise(*moved, self._state.space.network_features, 0.0, tolerances):
+            warnings.warn(UNFINISHED, stacklevel=2)
         of_strength = {**self._ends, strength: found}
         self._ends = {end: of_strength[end] for end in (min(of_strength), max(of_strength))}
         return found

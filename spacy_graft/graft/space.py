@@ -83,7 +83,7 @@ class FeatureSpace:
 
     @property
     def largest_inverse_weight(self) -> float:
-        """At least 1 / λ of every pair."""
+        """At least x / λ of every pair, x any value of the feature."""
         return max((part.largest_inverse_weight for part in self.parts), default=0.0)
 
     def search(self, request: SearchRequest) -> SpaceViolations:

@@ -208,11 +208,10 @@ def f_scores(columns: LabelColumns, labels: Sequence[str], thresholds: np.ndarra
     micro = PRFScore()
     for found in by_label.values():
         micro += found
-    means = {
-        f"cats_macro_{key}": sum(found.to_dict()[key] for found in by_label.values()) / len(by_label) for key in "prf"
-    }
+    of_labels = {label: found.to_dict() for label, found in by_label.items()}
+    means = {f"cats_macro_{key}": sum(found[key] for found in of_labels.values()) / len(of_labels) for key in "prf"}
     return {
         **{f"cats_micro_{key}": value for key, value in micro.to_dict().items()},
         **means,
-        "cats_f_per_type": {label: found.to_dict() for label, found in by_label.items()},
+        "cats_f_per_type": of_labels,
     }

@@ -105,7 +105,7 @@ class VectorsSource:
 
     def require(self) -> None:
         """Read the vectors, so that what is wrong with them is known."""
-        assert len(self.given)
+        _ = self.given
 
     @cached_property
     def _symbols(self) -> np.ndarray:

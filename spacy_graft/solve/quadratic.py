@@ -34,7 +34,7 @@ from .kernels import Pairs
 from .losses import Loss
 from .penalties import PairPenalty
 
-#: Where the curvature is taken, from the probabilities (0) to the targets (1).
+#: Where the curvature is taken at the first step, from the probabilities (0) to the targets (1).
 TOWARDS_TARGETS = 0.05
 #: Sweeps of coordinate descent between runs of conjugate gradients: the first over all pairs, others on the support.
 SWEEPS = 4
@@ -119,6 +119,8 @@ class QuadraticModel:
     coupling : Coupling
         Q.
     dense : Dense
+    towards : float
+        Where the curvature is taken, from the probabilities (0) to the targets (1).
     """
 
     design: Design
@@ -128,6 +130,7 @@ class QuadraticModel:
     penalty: PairPenalty
     coupling: Coupling
     dense: Dense
+    towards: float = TOWARDS_TARGETS
     active: Active = field(init=False)
     gradient: np.ndarray = field(init=False)
     intercept_gradient: np.ndarray = field(init=False)
@@ -143,7 +146,7 @@ class QuadraticModel:
         residuals = self.loss.residuals(self.probabilities)
         # Where a document is certain and wrong, the likelihood has a slope and no curvature at p, and a Newton step
         # would know no bounds: the curvature is taken a little on the way to the targets, where it is.
-        self.probabilities = self.probabilities + TOWARDS_TARGETS * (self.loss.targets - self.probabilities)
+        self.probabilities = self.probabilities + self.towards * (self.loss.targets - self.probabilities)
         p, importance = self.probabilities, self.loss.importance
         self.gradient = self.collect(residuals)
         self.intercept_gradient = residuals.sum(axis=1)

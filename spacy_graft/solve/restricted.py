@@ -13,13 +13,17 @@ from .dense import Dense
 from .design import Design
 from .losses import Loss
 from .penalties import Penalty
-from .quadratic import QuadraticModel
+from .quadratic import TOWARDS_TARGETS, QuadraticModel
 
 #: Newton steps of one call; three to five are usual.
 NEWTON_STEPS = 50
 #: Share of its violation to which the quadratic model of a step is minimised; without L1, where no support has to be
 #: found, less will do.
 FORCING, SMOOTH_FORCING = 0.1, 0.3
+#: Without L1, steps that leave a larger share of the violation than this are followed by closer ones: what they leave of
+#: their model's violation is halved, and how far its curvature is from that at the point. (Where columns or weights are
+#: of very different sizes, the largest alone decide the violation.)
+LARGEST_LEFT = 0.7
 #: Share of the model's decrease that a step must keep (Armijo).
 SUFFICIENT = 1e-4
 #: Shortest step that is tried.
@@ -55,7 +59,7 @@ class Restricted:
     n_threads: int = 1
 
     @one_thread_of("blas")
-    def minimise(self, active: Active, intercepts: np.ndarray, scores: np.ndarray, tolerance: float) -> None:
+    def minimise(self, active: Active, intercepts: np.ndarray, scores: np.ndarray, tolerance: float) -> bool:
         """Move weights, dense ones too, ``intercepts`` and ``scores`` in place towards the optimum.
 
         F never rises by more than rounding.
@@ -67,17 +71,26 @@ class Restricted:
         scores : float64 (labels, documents)
         tolerance : float
             Violation of the optimality conditions to stop at, in units of |v| / λ.
+
+        Returns
+        -------
+        bool
+            False if more than :data:`NEWTON_STEPS` were needed: what remains is then more than the tolerance, and than
+            rounding.
         """
-        last = np.inf
+        last = before_step = np.inf
         value, p = self.loss.value_and_probabilities(scores)
-        forcing = SMOOTH_FORCING if self.penalty.is_smooth else FORCING
+        forcing, closeness = SMOOTH_FORCING if self.penalty.is_smooth else FORCING, 1.0
         design = Design(active, len(scores), scores.shape[1], self.n_threads)
         for _ in range(NEWTON_STEPS):
-            model = self._model(design, p)
+            model = self._model(design, p, closeness * TOWARDS_TARGETS)
             dense, violation = model.dense, model.violation()
             if violation <= tolerance or violation > HIDDEN_GAIN * last:
-                break
-            minimum = model.minimum(max(forcing * violation, 0.7 * tolerance))
+                return True
+            if self.penalty.is_smooth and violation > LARGEST_LEFT * before_step:
+                closeness /= 2
+            before_step = violation
+            minimum = model.minimum(max(closeness * forcing * violation, 0.7 * tolerance))
             before = value + model.penalty_before
             promised = min(model.change(minimum), 0.0)
             rounding = HIDDEN * abs(before)
@@ -96,20 +109,21 @@ class Restricted:
                 length /= 2
             else:
                 # No descent left that floating point can see.
-                break
+                return True
             value = new_value
             scores[:] = new_scores
             active.weights[:] = weights
             dense.weights[:] = new_dense
             intercepts += length * minimum.intercepts
+        return False
 
     def violation(self, active: Active, scores: np.ndarray) -> float:
         """The largest violation of the optimality conditions, in units of |v| / λ."""
         _, p = self.loss.value_and_probabilities(scores)
         return self._model(Design(active, len(scores), scores.shape[1], self.n_threads), p).violation()
 
-    def _model(self, design: Design, probabilities: np.ndarray) -> QuadraticModel:
+    def _model(self, design: Design, probabilities: np.ndarray, towards: float = TOWARDS_TARGETS) -> QuadraticModel:
         """The quadratic model around the weights of a design's pairs, where the loss has ``probabilities``."""
         penalty = self.penalty.on(design.active.penalty_weights)
         dense = Dense.none(*probabilities.shape) if self.dense is None else self.dense
-        return QuadraticModel(design, self.loss, self.scale, probabilities, penalty, self.coupling, dense)
+        return QuadraticModel(design, self.loss, self.scale, probabilities, penalty, self.coupling, dense, towards)

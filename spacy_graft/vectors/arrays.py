@@ -138,9 +138,9 @@ def table_name(path: Path, header: dict[str, Any], tensor: str | None) -> str:
     ]
     if tensor is None and len(tables) == 1:
         return tables[0]
-    if tensor is None or tensor not in tables:
-        asked = "several" if tensor is None and tables else "no such"
-        raise ValueError(
-            f"{path}: there are {asked} tables of vectors. Set tensor to one of its tables: {listed(tables) or 'none'}."
-        )
+    if not tables:
+        raise ValueError(f"{path} has no table of vectors, which has two dimensions. Give another file.")
+    if tensor not in tables:
+        asked = "several tables of vectors" if tensor is None else f"no table {tensor!r}"
+        raise ValueError(f"{path}: there are {asked}. Set tensor to one of its tables: {listed(tables)}.")
     return tensor
