@@ -357,7 +357,8 @@ def judged(
     if 0 < k < len(grid) - 1:
         # Between the strengths of the grid, the log-loss is taken for a parabola in their logarithms.
         place, _ = lowest_of_parabola(means[k - 1 : k + 2])
-        report.refit = grid[k] * (grid[1] / grid[0]) ** place
+        step = REFIT_GRID[1] / REFIT_GRID[0]
+        report.refit = REFIT_GRID[k] * step**place  # the only grid of several
     probabilities = held_out.probabilities(scores[k] / report.temperature)
     losses = held_out.losses(probabilities)
     report.thresholds = held_out.thresholds(probabilities)

@@ -733,15 +733,16 @@ def test_debug_data_of_a_bad_corpus(tmp_path: Path, train_records: list[Record],
     dev = [*dev_records, train_records[2], {"text": "coal", "label": "mining"}]
     found = debug_data(tmp_path, train, dev, "--no-train", code=1)
     errors, warnings = messages(found, "error"), messages(found, "warning")
-    assert "1 document (train #121) without text" in errors
-    assert "1 document (train #122) without labels" in errors
-    assert "1 document (train #123) with exclusive labels that do not sum to 1" in errors
+    assert "1 document (train line 121) without text" in errors
+    assert "1 document (train line 122) without labels" in errors
+    assert "1 document (train line 123) with exclusive labels that do not sum to 1" in errors
     assert (
-        "train: 1 document (train #125 = train #2) with the text of an earlier document and different labels"
+        "train: 1 document (train line 125 = train line 2) with the text of an earlier document and different labels"
         in warnings
     )
-    assert "train: 1 document (train #124 = train #1) with the text and the labels of an earlier document" in warnings
-    assert "dev: 1 document (dev #31 = train #3)" in warnings
+    of_earlier = "with the text and the labels of an earlier document"
+    assert f"train: 1 document (train line 124 = train line 1) {of_earlier}" in warnings
+    assert "dev: 1 document (dev line 31 = train line 3)" in warnings
     assert "fewer than 10 training documents: 'bakery'" in warnings
     assert "in dev only, which cannot be predicted: 'mining'" in warnings
     assert found["label_errors"] is None

@@ -12,6 +12,7 @@ import signal
 import sys
 import time
 import warnings
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from thinc.api import Config
 
 from conftest import PATH, REPOSITORY, WORDS, Record, make_example, make_nlp, make_records, run, write_jsonl
 from spacy_graft.cli.common import Terminated, quoted, terminated_in_order
-from spacy_graft.cli.train import delete, replacing, shipped_configs
+from spacy_graft.cli.train import LabelsFound, delete, replacing, shipped_configs
 from spacy_graft.pipeline.loop import is_loop_of_spacy, suit_loop
 from spacy_graft.pipeline.textcat import TextCatGraft
 from test_cli import call
@@ -67,9 +68,14 @@ def test_a_table_alone_is_enough(tmp_path: Path, train_records: list[Record], mo
     assert component.report is not None
     assert component.report.n_held_out == 12
     assert nlp("a goal in extra time").cats["sport"] > 0.5
-    metrics = json.loads(call("evaluate", tmp_path / "model" / "model-best", data).stdout)
-    assert metrics["macro_f"] > 0.9
     folder = tmp_path / "model"
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        evaluated = call("evaluate", folder / "model-best", data)
+        reported = call("report", folder / "model-best", "--html", tmp_path / "page.html", "--data", data)
+    assert json.loads(evaluated.stdout)["macro_f"] > 0.9
+    assert "was trained on the documents of" in evaluated.stderr
+    assert "was trained on the documents of" in reported.stderr
     message = f"is not a pipeline: it has no meta.json. Did you mean {folder / 'model-best'}?"
     assert message in call("evaluate", folder, data, code=1).stderr
     edit = call("edit", folder / "model-best", "--deny", "*goal*", "--no-resolve", "--output", folder, code=1)
@@ -558,6 +564,34 @@ def test_labels_are_counted_and_those_that_may_be_the_same_are_named(
     assert "Are these labels the same? 'food', 'food␣', 'Food'" in said or "'food', 'food ', 'Food'" in said
     assert "'1', '1.0'. If so, write them alike" in said
     assert "2 of the documents do not have exactly one label, the first of them line 18." in said
+
+
+def test_what_texts_and_labels_look_like_is_said(tmp_path: Path, train_records: list[Record]) -> None:
+    labels = {5: "food;sport", 8: "sport; food"}
+    records = [{**record, "label": labels.get(i, record["label"])} for i, record in enumerate(train_records)]
+    records[10]["text"] = " "
+    records[12]["text"] = f"goals {'=-' * 3000}"
+    data = write_jsonl(tmp_path / "train.jsonl", records)
+    swapped = write_jsonl(tmp_path / "dev.jsonl", [*train_records, *train_records])
+    said = train(data, "--dev", swapped, "--training.max_steps", 1, "--output", tmp_path / "out")
+    assert 'Is \'food;sport\' several labels? If so, write a list: ["food", "sport"].' in said
+    assert "1 of the texts are empty, the first of them line 11." in said
+    assert "The text of line 13 has 5,000 symbols in a row without white space" in said
+    assert "more documents for dev than to train on: have they been swapped?" in said
+
+
+@pytest.mark.parametrize("names", [["a, b", "c, d"], ["a;b", "c"], ["comp.sys", "comp.graphics"], ["x; y", "x; z"]])
+def test_names_of_labels_may_have_separators(names: list[str]) -> None:
+    assert LabelsFound(Counter(names)).several_in_one() is None
+
+
+def test_one_label_alone_is_found_before_training(tmp_path: Path, train_records: list[Record]) -> None:
+    records = [{**record, "label": "food"} for record in train_records]
+    output = tmp_path / "model"
+    said = train(write_jsonl(tmp_path / "train.jsonl", records), "--output", output, *SHORT, code=1)
+    assert "All documents have the label 'food', but exclusive labels must be at least two." in said
+    assert "--multilabel" in said
+    assert not output.exists()
 
 
 def test_several_labels_are_found_before_training(

@@ -13,7 +13,7 @@ from spacy.training import Example
 
 from ..extract.unread import document_text
 from ..messages import count, listed
-from ..pipeline.targets import ID_KEY, check_cats, is_annotated, is_complete, positive_labels, sum_to_one
+from ..pipeline.targets import ID_KEY, PLACE_KEY, check_cats, is_annotated, is_complete, positive_labels, sum_to_one
 
 #: Labels of fewer training documents are reported.
 MIN_DOCUMENTS = 10
@@ -27,8 +27,8 @@ MAX_NAMES = 5
 class SplitReport:
     """Contents of one split.
 
-    Documents are named by the split and their id, or their number from 1 if they have no id: ``train 'a17'`` or
-    ``train #17``.
+    Documents are named by the split and their id, ``train 'a17'``, or where they are in their file, ``train line 17``,
+    or their number from 1, ``train #17``.
 
     Attributes
     ----------
@@ -226,9 +226,9 @@ class SplitReader:
 
 
 def example_name(example: Example, number: int) -> str:
-    """Return the id of an example, or its number if it has no id."""
-    example_id = example.reference.user_data.get(ID_KEY)
-    return f"#{number}" if example_id is None else repr(example_id)
+    """Return the id of an example, or where it is in its file, or else its number."""
+    user_data = example.reference.user_data
+    return repr(user_data[ID_KEY]) if ID_KEY in user_data else user_data.get(PLACE_KEY, f"#{number}")
 
 
 def has_labels(doc: Doc, exclusive: bool) -> bool:

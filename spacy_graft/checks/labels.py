@@ -44,7 +44,7 @@ class LabelIssue:
     Attributes
     ----------
     document : str
-        Its id, or ``#`` and its number, from 1.
+        Its id, or where it is in its file (``line 5``), or ``#`` and its number, from 1.
     labels : list of str
         Annotated labels, sorted.
     predicted : list of str
@@ -89,7 +89,7 @@ def label_errors(
     component : str, optional
         Name of the graft component; needed if there are several.
     names : sequence of str, optional
-        Names of the examples; by default their ids, or their numbers from 1.
+        Names of the examples; by default their ids, or where they are in their file, or their numbers from 1.
 
     Returns
     -------

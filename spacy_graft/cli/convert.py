@@ -191,6 +191,7 @@ def write_docs(texts: ConvertedTexts, path: Path, lang: str, id_field: str) -> N
     from spacy.tokens import DocBin
 
     from ..pipeline.contents import WEIGHT_FIELD, Form
+    from ..pipeline.targets import PLACE_KEY
 
     corpus = texts.corpus
     n_ids, n_documents = texts.summary.keys.get(id_field, 0), texts.summary.n_documents
@@ -206,6 +207,7 @@ def write_docs(texts: ConvertedTexts, path: Path, lang: str, id_field: str) -> N
     report_left_out(texts, {corpus.text_field, texts.label_key, id_field, *weights})
     docs = DocBin(store_user_data=True)
     for example in with_count(corpus(blank_pipeline(lang)), texts.update, "documents written"):
+        example.reference.user_data.pop(PLACE_KEY, None)  # that of another file
         docs.add(example.reference)
     with writing(path) as file:
         file.write(docs.to_bytes())

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .common import CommandError, print_message
 
 if TYPE_CHECKING:
+    from spacy.language import Language
+
     from ..pipeline.reader import JsonlCorpus
 
 #: The labels of a document: one, several, or targets.
@@ -26,10 +28,20 @@ def labelled_corpus(data: str, text_field: str, label_field: str) -> JsonlCorpus
     return corpus
 
 
-def label_values(corpus: JsonlCorpus) -> Iterator[tuple[int, Any]]:
-    """Yield the number and the labels of each document."""
-    key = corpus.label_field
-    return ((number, [] if key is None else record[key]) for number, record in corpus.records())
+def warn_of_training_corpus(nlp: Language, data: str | Path) -> None:
+    """Warn of the file or folder that a pipeline was trained on, by its config."""
+    trained = nlp.config.get("paths", {}).get("train")
+    if isinstance(trained, str) and Path(trained).exists() and Path(trained).samefile(data):
+        warnings.warn(
+            f"The pipeline was trained on the documents of {data} (paths.train of its config): its scores on them are "
+            f"too good. Give documents that it has not seen.",
+            stacklevel=2,
+        )
+
+
+def labels_of(corpus: JsonlCorpus, record: dict[str, Any]) -> Any:
+    """The labels of a document that has been read; none if none are read."""
+    return [] if corpus.label_field is None else record[corpus.label_field]
 
 
 def positive_of(labels: LabelValues) -> frozenset[str]:
@@ -61,4 +73,4 @@ def is_single(labels: LabelValues) -> bool:
 
 def are_exclusive(corpus: JsonlCorpus) -> bool:
     """Whether the labels of a corpus are taken to exclude each other: every document has exactly one."""
-    return all(is_single(labels) for _, labels in label_values(corpus))
+    return all(is_single(labels_of(corpus, record)) for _, record in corpus.records())

@@ -69,12 +69,13 @@ def evaluate_command(
     Prints precision, recall and F1 by label, the confusion matrix, and how well the probabilities are calibrated.
     """
     from ..checks.evaluation import evaluate
-    from .corpora import labelled_corpus
+    from .corpora import labelled_corpus, warn_of_training_corpus
 
     refuse_own_input(output, data)
     refuse_same_output(output, output and output.with_name(DIAGRAM))
     reader = labelled_corpus(data, text_field, label_field)
     nlp, graft = load_pipeline(model, component)
+    warn_of_training_corpus(nlp, data)
     # Opened first, so that what cannot be written is said before the work.
     with writing(output) if output else nullcontext() as file:
         with status_line("Reading and predicting the documents") as update:

@@ -24,6 +24,7 @@ from .common import (
     refuse_same_output,
     wants_table,
 )
+from .corpora import warn_of_training_corpus
 from .inputs import LabelFieldOption, TextFieldOption
 from .progress import status_line, with_count
 
@@ -82,6 +83,8 @@ def report_command(
     for path, _ in pages:
         refuse_own_input(path, data)
     nlp, graft = load_pipeline(model, component)
+    if data is not None:
+        warn_of_training_corpus(nlp, data)
     for path, page in pages:
         with writing(path) as file:
             file.write(page(nlp, graft, data, text_field, label_field).encode())

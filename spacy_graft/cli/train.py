@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import configparser
+import json
 import os
+import re
 import secrets
 import shutil
 from collections import Counter, defaultdict
@@ -30,7 +32,7 @@ from .common import (
     undisturbed,
 )
 from .component_options import check_options
-from .corpora import LabelValues, are_several, is_single, label_values, positive_of
+from .corpora import LabelValues, are_several, is_single, labels_of, positive_of
 from .init_config import reader_settings
 from .inputs import CORPUS_HELP
 from .progress import status_line, with_count
@@ -56,8 +58,11 @@ OPTIONAL_PATHS = ("lexicon",)
 #: Factories and scorers of components, of exclusive and of independent labels.
 EXCLUSIVE = ("textcat_graft", "spacy_graft.textcat_scorer.v1")
 MULTILABEL = ("textcat_graft_multilabel", "spacy_graft.textcat_multilabel_scorer.v1")
-#: Labels that are listed.
-MOST_LABELS = 20
+#: Labels that are listed, and what may stand between several in one cell of a table.
+MOST_LABELS, SEPARATORS = 20, ";|,"
+#: Symbols without white space that spaCy's tokenizer takes seconds for.
+LONG_RUN = 5000
+LONG_RUN_OF_SYMBOLS = re.compile(rf"[^\w\s]{{{LONG_RUN}}}")
 
 
 def train_command(
@@ -402,19 +407,71 @@ class LabelsFound:
         for labels in alike.values():
             if len(labels) > 1:
                 yield f"Are these labels the same? {listed(labels)}. If so, write them alike."
+        if (several := self.several_in_one()) is not None:
+            yield f"Is {several[0]!r} several labels? If so, write a list: {several[1]}."
+
+    def several_in_one(self) -> tuple[str, str] | None:
+        """The first label that seems to be several, joined, and the list that it may be.
+
+        Joined labels have parts that others have too, alone or joined.
+        """
+        for separator in SEPARATORS:
+            parts_of = {label: [part.strip() for part in label.split(separator)] for label in self.counts}
+            times = Counter(part for parts in parts_of.values() for part in {*parts})
+            joined = {label: parts for label, parts in parts_of.items() if len(parts) > 1}
+            if len(joined) > 1 and all(times[part] > 1 for parts in joined.values() for part in parts):
+                label, parts = next(iter(joined.items()))
+                return label, json.dumps(parts, ensure_ascii=False)
+        return None
+
+
+@dataclass
+class TextsFound:
+    """What is striking in the texts that are trained on.
+
+    Attributes
+    ----------
+    n_empty : int
+        Those without anything but white space.
+    first_empty, first_long_run : str, optional
+        Where the first of these is, and the first one with a long run of symbols.
+    """
+
+    n_empty: int = 0
+    first_empty: str | None = None
+    first_long_run: str | None = None
+
+    def add(self, text: str, name: str) -> None:
+        """Look at a text."""
+        if not text or text.isspace():
+            self.n_empty += 1
+            self.first_empty = self.first_empty or name
+        if self.first_long_run is None and len(text) >= LONG_RUN and LONG_RUN_OF_SYMBOLS.search(text):
+            self.first_long_run = name
+
+    def lines(self) -> Iterator[str]:
+        """Say where texts are empty, and where reading will take long."""
+        if self.n_empty:
+            yield f"{self.n_empty:,} of the texts are empty, the first of them {self.first_empty}."
+        if self.first_long_run is not None:
+            yield (
+                f"The text of {self.first_long_run} has {LONG_RUN:,} symbols in a row without white space: spaCy's "
+                f"tokenizer takes time in proportion to the square of their number. Shorten such runs."
+            )
 
 
 def labels_found(corpora: dict[str, JsonlCorpus]) -> LabelsFound:
     """Read and check the corpora."""
-    counts, found, of_dev = {}, LabelsFound(), Counter[str]()
+    counts, found, texts, of_dev = {}, LabelsFound(), TextsFound(), Counter[str]()
     for split, corpus in corpora.items():
         counts[split] = 0
         with status_line(f"Checking {corpus.path}") as update:
-            for number, labels in with_count(label_values(corpus), update, "documents checked"):
+            for number, record in with_count(corpus.records(), update, "documents checked"):
                 counts[split] += 1
-                name = f"{corpus.content.unit} {number:,}"
+                name, labels = f"{corpus.content.unit} {number:,}", labels_of(corpus, record)
                 if split == "train" or corpus.part:
                     found.add(labels, number, name)
+                    texts.add(record[corpus.text_field], name)
                 if split == "dev":
                     of_dev.update(positive_of(labels))
                 if found.first_with_several is None and are_several(labels):
@@ -434,7 +491,9 @@ def labels_found(corpora: dict[str, JsonlCorpus]) -> LabelsFound:
         )
     held_out = ", one in ten of each set of labels" if corpora["dev"].part else ""
     print_message(f"{counts['train']:,} documents to train on, {counts['dev']:,} for dev{held_out}.")
-    for line in found.lines():
+    if counts["dev"] > counts["train"]:
+        print_message("There are more documents for dev than to train on: have they been swapped?")
+    for line in (*found.lines(), *texts.lines()):
         print_message(line)
     return found
 
@@ -446,6 +505,11 @@ def set_kind(section: dict[str, Any], found: LabelsFound, exclusive: bool | None
         raise CommandError(
             f"{found.first_with_several}: the document has several labels. Correct it, or train with --multilabel, "
             f"where each text has any number of labels."
+        )
+    if is_exclusive and len(found.counts) == 1:
+        raise CommandError(
+            f"All documents have the label {listed(found.counts)}, but exclusive labels must be at least two. To train "
+            f"one label that texts have or not, add texts without it (with [] for their labels), and give --multilabel."
         )
     print_message(f"Labels are {'exclusive' if is_exclusive else 'independent'}.")
     if exclusive is None and found.first_other is not None:

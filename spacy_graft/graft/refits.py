@@ -17,7 +17,7 @@ from .solution import Solution
 
 #: Where columns or weights of documents are of very different sizes.
 UNFINISHED = (
-    "A refit ends before its optimum, since the numbers are too badly scaled: its probabilities may be wrong. Bring the "
+    "A refit ends before its optimum, since the numbers are too badly scaled: its probabilities may be wrong. Bring "
     "columns of values to similar sizes, and the weights of documents too."
 )
 #: Violation that a refit may keep, an example.

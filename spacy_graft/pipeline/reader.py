@@ -22,7 +22,7 @@ from ..messages import OTHER_FIELDS, listed, unpaired_surrogate
 from ..options import check_counts, check_flags
 from .contents import ID_FIELD, WEIGHT_FIELD, CompleteLabels, Content, Fields, Form, Record, content_of, records_of
 from .lazy import LazyBatch, LazyText, require_lazy_readers, take_long_texts, unread_doc
-from .targets import COMPLETE_KEY, ID_KEY, WEIGHT_KEY, positive_labels
+from .targets import COMPLETE_KEY, ID_KEY, PLACE_KEY, WEIGHT_KEY, positive_labels
 from .tokenizer import Chunks
 
 #: Parts of a corpus: one tenth of the documents of each set of labels is for dev.
@@ -256,6 +256,8 @@ class JsonlCorpus:
         for key, value in ((ID_KEY, self._id(number, record)), (WEIGHT_KEY, self._weight(number, record))):
             if value is not None:
                 reference.user_data[key] = value
+        if ID_KEY not in reference.user_data:
+            reference.user_data[PLACE_KEY] = f"{self.content.unit} {number}"
         return reference
 
     def _doc(self, nlp: Language, number: int, record: dict[str, Any]) -> Doc:

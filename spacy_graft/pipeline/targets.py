@@ -23,11 +23,12 @@ from ..options import SMALLEST_WEIGHT
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-#: Keys of ``doc.user_data``: the example weight s_i, the id of the document in messages, and whether it has none of the
-#: labels that are not in ``doc.cats``, so that 0 need not be said of thousands.
+#: Keys of ``doc.user_data``: the example weight s_i, the id of the document in messages, whether it has none of the
+#: labels that are not in ``doc.cats``, so that 0 need not be said of thousands, and where it is in its file.
 WEIGHT_KEY = "graft_weight"
 ID_KEY = "graft_id"
 COMPLETE_KEY = "graft_complete"
+PLACE_KEY = "graft_place"
 #: Allowed deviation from 1 of the sum of exclusive targets.
 SUM_TOLERANCE = 1e-3
 
@@ -58,10 +59,11 @@ def sum_to_one(targets: Iterable[float]) -> bool:
 
 
 def document_name(doc: Doc) -> str:
-    """The name of a document in messages: its id, or the beginning of its text."""
+    """The name of a document in messages: its id, or the beginning of its text and where it is in its file."""
     if ID_KEY in doc.user_data:
         return f"document {doc.user_data[ID_KEY]!r}"
-    return f"document {text_beginning(document_text(doc))!r}"
+    place = f" ({doc.user_data[PLACE_KEY]})" if PLACE_KEY in doc.user_data else ""
+    return f"document {text_beginning(document_text(doc))!r}{place}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,9 +20,9 @@ NEWTON_STEPS = 50
 #: Share of its violation to which the quadratic model of a step is minimised; without L1, where no support has to be
 #: found, less will do.
 FORCING, SMOOTH_FORCING = 0.1, 0.3
-#: Without L1, steps that leave a larger share of the violation than this are followed by closer ones: what they leave of
-#: their model's violation is halved, and how far its curvature is from that at the point. (Where columns or weights are
-#: of very different sizes, the largest alone decide the violation.)
+#: Without L1, steps that leave a larger share of the violation than this are followed by closer ones: what these leave
+#: of their model's violation is halved, and how far their curvature is from that at the point. (Where columns or
+#: weights are of very different sizes, the largest alone decide the violation.)
 LARGEST_LEFT = 0.7
 #: Share of the model's decrease that a step must keep (Armijo).
 SUFFICIENT = 1e-4
