@@ -16,7 +16,7 @@ from .estimators import ClassifierMixin, LearnerEstimator, require_fitted
 from .extract.texts import DocumentKindError
 from .graft.data import TrainingData
 from .graft.document_vectors import DocumentVectors
-from .graft.emptiness import too_little_weight
+from .graft.emptiness import too_little_weight, warn_if_empty
 from .graft.memory import require_memory_of_test
 from .graft.network import NamedFeatures, Network, NetworkBuilder
 from .graft.report import Report
@@ -142,8 +142,10 @@ class LinearClassifier(ClassifierMixin, LearnerEstimator, SealedEstimator):
 
     def _trained(self, learner: Any, documents: ReadDocuments) -> tuple[Report, Solution]:
         """The model of a learner after its last step, and its report."""
-        fit = finished_fit(learner, documents.data())
+        data = documents.data()
+        fit = finished_fit(learner, data)
         self._check_report(fit.report)
+        warn_if_empty(learner, fit.report, data.n_documents)
         return fit.report, final_solution(fit)
 
     def _significance(

@@ -26,6 +26,8 @@ TABLE_ENDINGS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
 GZIP_BEGINNING = b"\x1f\x8b"
 #: The first line by which Excel is told what separates the cells.
 SEPARATOR_LINE = re.compile(rb"(?:\xef\xbb\xbf)?sep=(.)\r?\n?")
+#: Advice about rows of other lengths.
+NEEDS_QUOTES = "A cell with a separator or a line break in it needs quotes around it."
 #: Advice about rows that cannot be read. Tables with tabs are often written without quoting.
 LINE_ENDS = "Lines end in \\n or \\r\\n."
 QUOTED = (
@@ -213,7 +215,8 @@ def table_records(
             raise BadLineError(path, number, problem)
     for number, row in rows:
         if len(row) != len(header):
-            on_bad_row(BadLineError(path, number, f"{count(len(row), 'cell')}, but the first line has {len(header)}."))
+            problem = f"{count(len(row), 'cell')}, but the first line has {len(header)}. {NEEDS_QUOTES}"
+            on_bad_row(BadLineError(path, number, problem))
         else:
             yield number, {name: cell for name, cell in zip(header, row, strict=True) if name}
 
@@ -250,7 +253,9 @@ def json_object(path: str | Path, number: int, line: bytes) -> dict[str, Any]:
             raise BadLineError(
                 path, number, "the JSON goes over several lines. Write one object on each line."
             ) from error
-        raise BadLineError(path, number, f"not JSON: {error}.") from error
+        # Of the position, the line is that of the file, and known.
+        problem = f"{error.msg}, at character {error.pos + 1}" if isinstance(error, json.JSONDecodeError) else error
+        raise BadLineError(path, number, f"not JSON: {problem}.") from error
     if not isinstance(record, dict):
         hint = " Write one object on each line." if isinstance(record, list) else ""
         raise BadLineError(path, number, f"a JSON object is expected, not {json_kind(record)}.{hint}")

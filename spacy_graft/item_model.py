@@ -20,7 +20,6 @@ from .extract.terms import NamedTerm, SymbolTerm, Term
 from .extract.texts import Words
 from .graft.constraints import PRODUCT_SIGN, FeatureNames
 from .graft.data import TrainingData
-from .graft.emptiness import why_empty
 from .graft.report import Report
 from .graft.settings import GraftingPath
 from .graft.solution import Solution
@@ -546,13 +545,8 @@ def started_fit(learner: Any, data: TrainingData) -> Fit:
 
 
 def finished_fit(learner: Any, data: TrainingData, n_points: int | None = None) -> Fit:
-    """Return the fit of a learner after its last step, or after a number of points of its path.
-
-    There is a warning if it has no features.
-    """
+    """Return the fit of a learner after its last step, or after a number of points of its path."""
     fit = started_fit(learner, data)
     while not fit.finished and (n_points is None or fit.report.points < n_points):
         fit.step()
-    if reason := why_empty(learner, fit.report, data.n_documents):
-        warnings.warn(reason, stacklevel=5)
     return fit

@@ -13,6 +13,7 @@ import scipy.sparse
 from .class_targets import require_targets
 from .estimator_files import SealedEstimator, checked_values, kept_params
 from .estimators import LearnerEstimator, require_fitted
+from .graft.emptiness import warn_if_empty
 from .graft.memory import require_memory_for
 from .graft.settings import Grafting, GraftingPath
 from .item_model import (
@@ -251,6 +252,7 @@ class GraftRanker(LearnerEstimator, SealedEstimator):
         )
         with one_thread_of("blas"):
             fit = finished_fit(learner, data)
+        warn_if_empty(learner, fit.report, data.n_documents)
         model, params = space.model(fit.solution(), candidates), kept_params(self.get_params(deep=False))
         # Until here nothing has changed.
         self.report_, self._fitted_params, self._space, self._model = fit.report, params, space, model

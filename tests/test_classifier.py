@@ -173,7 +173,7 @@ def test_other_mistakes():
         GraftClassifier(degree=4).fit(MATRIX, LABELS)
     with pytest.raises(ValueError, match="min_df must be an integer"):
         GraftClassifier(min_df=0).fit(MATRIX, LABELS)
-    with pytest.raises(ValueError, match="not been fitted"):
+    with pytest.raises(ValueError, match="is not fitted yet"):
         GraftClassifier().predict(MATRIX)
     with pytest.raises(ValueError, match="6 columns, but 1 different names"):
         GraftClassifier().fit(MATRIX, LABELS, names=["a"])
@@ -524,7 +524,7 @@ def test_scores_are_sums_of_weights():
 
 def test_what_is_not_fitted_says_so():
     for method in (GraftClassifier().predict, GraftClassifier().predict_proba, GraftClassifier().decision_function):
-        with pytest.raises(NotFittedError, match="call fit first"):
+        with pytest.raises(NotFittedError, match="is not fitted yet"):
             method(MATRIX)
 
 
@@ -695,5 +695,6 @@ def test_a_refit_that_ends_before_its_optimum_says_so(monkeypatch):
 
 
 def test_a_model_without_features_is_told_of():
-    with pytest.warns(UserWarning, match="no features: it predicts the same for all documents. l1 = 100 is too large"):
-        GraftClassifier(Grafting(l1=100.0)).fit([{"good"}, {"bad"}] * 20, ["+", "-"] * 20)
+    with pytest.warns(UserWarning, match="no features: it predicts the same for all documents. Features in as many"):
+        GraftClassifier(GraftingPath()).fit([{"same"}] * 20, ["+", "-"] * 10)
+    GraftClassifier(Grafting(l1=100.0)).fit([{"good"}, {"bad"}] * 20, ["+", "-"] * 20)  # as asked for

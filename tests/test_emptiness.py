@@ -111,6 +111,7 @@ def test_weights_beside_which_penalties_are_all(n: int, weight: float, is_told: 
         assert "by 1000," in problem
 
 
+@pytest.mark.filterwarnings("ignore:The trained model has no features")
 def test_such_weights_are_warned_of() -> None:
     nlp = spacy.blank("en")
     nlp.add_pipe("textcat_graft")

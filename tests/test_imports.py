@@ -81,7 +81,7 @@ def test_the_estimators_do_without_scikit_learn() -> None:
     printed = run("-c", WITHOUT_SKLEARN).stdout.splitlines()
     assert printed[0].startswith("GraftTextClassifier(learner=Grafting(")
     assert printed[0].endswith(" [1, 0] 1.0")
-    assert "call fit first" in printed[1]
+    assert "is not fitted yet" in printed[1]
     assert printed[2].startswith("Invalid parameter 'l1' for estimator GraftRanker(). Valid parameters are: ['blocks'")
     assert printed[3] == "[]"
 

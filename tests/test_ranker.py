@@ -317,6 +317,7 @@ def test_a_tie_tells_no_candidate_apart(scores, separated):
 @pytest.mark.parametrize(
     ("sets", "separated"), [([{"a"}, {"b"}, {"b"}, {"a", "b"}], True), ([{"a"}, {"b"}] * 2, False)]
 )
+@pytest.mark.filterwarnings("ignore:The trained model has no features")
 def test_pseudo_maximal_features_have_no_optimal_weight(sets, separated):
     """The correct candidates have a; others do not, or in one group they do."""
     model = GraftRanker(Grafting(penalty="none")).fit(sets, [1, 0, 0, 1], [0, 0, 1, 1])
@@ -361,9 +362,9 @@ def test_other_mistakes():
         GraftRanker(CoordinateAscent()).fit(MATRIX, BEST, GROUPS)
     with pytest.raises(ValueError, match="GraftRanker: degree must be 1, 2 or 3, but is 4"):
         GraftRanker(degree=4).fit(MATRIX, BEST, GROUPS)
-    with pytest.raises(ValueError, match="not been fitted"):
+    with pytest.raises(ValueError, match="is not fitted yet"):
         GraftRanker().predict(MATRIX, GROUPS)
-    with pytest.raises(ValueError, match="not been fitted"):
+    with pytest.raises(ValueError, match="is not fitted yet"):
         GraftRanker().features()
     with pytest.raises(ValueError, match="sample_weight must be the same for all candidates of a group, but not in 0"):
         GraftRanker().fit(MATRIX, BEST, GROUPS, sample_weight=np.arange(1.0, 101.0))

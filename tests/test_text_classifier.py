@@ -624,7 +624,7 @@ def test_options_of_the_learner_are_parameters():
 def test_what_is_not_fitted_says_so():
     model = GraftTextClassifier()
     for method in (model.predict, model.predict_proba, model.decision_function, model.explain):
-        with pytest.raises(NotFittedError, match="call fit first"):
+        with pytest.raises(NotFittedError, match="is not fitted yet"):
             method(TEXTS)
     for attribute in ("coef_", "intercept_", "report"):
         with pytest.raises(NotFittedError):

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..files import json_text, reason_of
-from ..messages import did_you_mean, listed, one_line, printable, unpaired_surrogate
+from ..messages import did_you_mean, one_line, printable, unpaired_surrogate
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -323,14 +323,6 @@ def trained_component(nlp: Language, name: str | None, source: str) -> TextCatGr
     if not component.is_initialized:
         raise CommandError(f"The component {component.name!r} of {source} has no weights yet. Train it first.")
     return component
-
-
-def check_label(component: TextCatGraft, label: str | None) -> None:
-    """Raise a CommandError if the component does not have the label."""
-    if label is not None and label not in component.labels:
-        raise CommandError(
-            f"There is no label {label!r}.{did_you_mean(label, component.labels)} Labels: {listed(component.labels)}."
-        )
 
 
 def wants_table(format: OutputFormat | None) -> bool:

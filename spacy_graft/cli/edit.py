@@ -16,7 +16,6 @@ from .common import (
     ComponentOption,
     FormatOption,
     ModelArgument,
-    check_label,
     is_pipeline,
     load_pipeline,
     print_json,
@@ -143,7 +142,7 @@ def signs_of(graft: TextCatGraft, positive: Iterable[str], negative: Iterable[st
     """Return the labels that have one sign only, with it."""
     signs = [(label, sign) for sign, labels in (("positive", positive), ("negative", negative)) for label in labels]
     for label, _ in signs:
-        check_label(graft, label)
+        graft.selected_labels(label)
     return list(dict.fromkeys(signs))
 
 
@@ -160,7 +159,7 @@ def parsed_lock(text: str, graft: TextCatGraft) -> tuple[str, str, float]:
         raise CommandError(f"--lock {text!r} must be NAME=LABEL:WEIGHT, such as 'goal={graft.labels[0]}:1.5'.")
     if label is None:
         label = before.rpartition("=")[2]
-        check_label(graft, label)
+        graft.selected_labels(label)
     return before[: -len(label) - 1], label, weight
 
 

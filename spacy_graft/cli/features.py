@@ -15,7 +15,6 @@ from .common import (
     ComponentOption,
     ModelArgument,
     add_row,
-    check_label,
     load_pipeline,
     make_table,
     print_file,
@@ -69,7 +68,7 @@ def features_command(
     front, so that it is not taken for a formula. Without this ', it is the exact text, as in JSON.
     """
     _, graft = load_pipeline(model, component)
-    check_label(graft, label)
+    graft.selected_labels(label)
     found = features_by_effect(graft.features(), label)[:top]
     if format == FeatureFormat.csv:
         write_csv(found, graft.labels if label is None else (label,))

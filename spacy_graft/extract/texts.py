@@ -342,8 +342,11 @@ def strings_of(documents: Sequence[Any]) -> Sequence[str]:
     """The documents, which must be strings."""
     for number, document in enumerate(documents):
         if not isinstance(document, str):
-            is_bytes = isinstance(document, bytes | bytearray)
-            hint = "Decode it, or use analyzer='byte'." if is_bytes else "Leave it out, or give an empty string."
+            hint = "Leave it out, or give an empty string."
+            if isinstance(document, bytes | bytearray):
+                hint = "Decode it, or use analyzer='byte'."
+            elif getattr(document, "ndim", 0):
+                hint = "Give one column of a table, or join its columns."
             raise DocumentKindError(number, f"must be a string, but is {document!r:.60}. {hint}")
     return documents
 

@@ -67,23 +67,34 @@ def why_empty(learner: Any, report: Report, n_documents: int) -> str | None:
     )
 
 
+def warn_if_empty(learner: Any, report: Report, n_documents: int) -> None:
+    """Warn of an estimator's model without features, unless no feature reaches its strength: searches try such ones."""
+    if exceeding_option(learner, report) is None and (reason := why_empty(learner, report, n_documents)):
+        warnings.warn(reason, stacklevel=5)
+
+
 def cause(learner: Any, report: Report, n_documents: int) -> str:
     """The cause, and a remedy."""
     documents = f"the {n_documents:,} training documents"
     if report.objective == 0.0:
         return f"No label is on some of {documents} and not on others. Check their labels."
-    for option in ("l1", "min_gradient"):
-        limit = getattr(learner, option, None)
-        if limit is not None and 0.0 < report.l1_max <= limit:
-            return (
-                f"{option} = {limit:g} is too large: features enter only below {report.l1_max:.4g}, the largest scaled "
-                f"gradient at zero weights. Lower {option}."
-            )
+    if (option := exceeding_option(learner, report)) is not None:
+        return (
+            f"{option} = {getattr(learner, option):g} is too large: features enter only below {report.l1_max:.4g}, the "
+            f"largest scaled gradient at zero weights. Lower {option}."
+        )
     cutoffs = f"in as many of {documents} as min_df asks for ({min_df_of(report)})"
     remedy = "Lower min_df of the blocks, or train on more documents."
     if not report.n_columns:
         return f"No n-gram or item is {cutoffs}. {remedy}"
     return f"Features {cutoffs} hardly distinguish the labels (distinct features: {report.n_columns:,}). {remedy}"
+
+
+def exceeding_option(learner: Any, report: Report) -> str | None:
+    """The option of a learner that no feature reaches, if there is one."""
+    limits = {option: getattr(learner, option, None) for option in ("l1", "min_gradient")}
+    reached = (name for name, limit in limits.items() if limit is not None and 0.0 < report.l1_max <= limit)
+    return next(reached, None)
 
 
 def min_df_of(report: Report) -> str:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from dataclasses import dataclass, fields
+from typing import Any, Literal, cast, get_args
 
 from ..extract.options import as_names
 from ..options import (
@@ -62,6 +62,12 @@ SMALLEST_RATIO = 1e-12
 class Settings:
     """Options, checked as they are read."""
 
+    def __repr__(self) -> str:
+        """The options that are not their defaults."""
+        options = ((own.name, getattr(self, own.name), own.default) for own in fields(cast("Any", self)))
+        changed = [f"{name}={value!r}" for name, value, default in options if value != default]
+        return f"{type(self).__name__}({', '.join(changed)})"
+
     def _make_plain(self) -> None:
         """Turn NumPy's numbers into Python's: options are compared, and written as JSON."""
         for option, value in vars(self).items():
@@ -80,7 +86,7 @@ class Settings:
             raise ValueError(f"{type(self).__name__}: {option} = {getattr(self, option)!r}, but it must be {bounds}.")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class PenaltySettings(Settings):
     """How weights are penalised, and what documents weigh.
 
@@ -220,7 +226,7 @@ class PenaltySettings(Settings):
         return PenaltyWeightKind[self.penalty_weights.upper()]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Grafting(PenaltySettings):
     """Grafting under one penalty; a round a step.
 
@@ -275,7 +281,7 @@ class Grafting(PenaltySettings):
         return self.penalty != "l1" and self.min_gradient is None
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class CoordinateAscent(Settings):
     """Unregularised ascent along the best coordinate (SLR: Ifrim, Bakir & Weikum, KDD 2008).
 
@@ -312,7 +318,7 @@ class CoordinateAscent(Settings):
         self._require_count("iterations_per_step", "at least 1")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class GraftingPath(PenaltySettings):
     """Optima over the whole space for an L1 strength that falls geometrically from ``l1_max``, with warm starts.
 
