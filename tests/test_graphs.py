@@ -835,18 +835,6 @@ def test_correlation_is_that_of_numpy() -> None:
     assert correlations(presence) == pytest.approx(expected)
 
 
-def test_more_documents_are_counted_in() -> None:
-    features = CorpusVocabulary.of_documents([["a", "b"], ["c"], ["not", "good"]], max_length=2)
-    more = [["a", "c"], ["c", "a", "a"], ["z"], ["very", "not", "good"]]
-    graph = Cooccurrence()(features.with_documents(more))
-    edges = edges_of(graph)
-    assert edges["a", "b"] == pytest.approx(1 / np.sqrt(3))
-    assert edges["a", "c"] == pytest.approx(2 / 3)
-    assert edges["not good", "good"] == 1.0
-    assert graph.report["documents"] == 7
-    assert edges_of(Cooccurrence()(features)).get(("a", "c")) is None
-
-
 def test_counting_needs_documents() -> None:
     with pytest.raises(ValueError, match="Cooccurrence needs the documents of each feature"):
         Cooccurrence()(CorpusVocabulary.of([("a",)]))

@@ -77,18 +77,6 @@ class CorpusVocabulary:
         ones.data = np.ones(ones.nnz, np.int8)
         return ones
 
-    def with_documents(self, documents: Iterable[Sequence[str]]) -> CorpusVocabulary:
-        """Return the vocabulary with more documents, each a sequence of names of symbols."""
-        lengths = sorted({len(vertex) for vertex in self.vertices})
-        more = self.present(ngrams(document, lengths) for document in documents)
-        parts = [more] if self.presence is None else [self.presence, more]
-        return CorpusVocabulary(self.vertices, sparse.vstack(parts, format="csr"))
-
-    def present(self, bags: Iterable[Iterable[Vertex]]) -> sparse.csr_array:
-        """A row for each bag of n-grams: int8 (n_bags, n_features), ones."""
-        numbers = ([self.numbers[ngram] for ngram in bag if ngram in self.numbers] for bag in bags)
-        return rows_of([np.unique(np.array(bag, np.int32)) for bag in numbers], len(self.vertices))
-
 
 def rows_of(bags: Sequence[np.ndarray], n: int) -> sparse.csr_array:
     """A row for each bag of distinct numbers below n: int8 (n_bags, n), ones."""

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from .places import OnDisk
 
 #: Version of the files. It is part of the names of folders, so that files of another version are not found.
-FORMAT_OF_FILES = 2
+FORMAT_OF_FILES = 3
 #: Suffixes of a shard.
 SHARD_SIZE = 2**23
 #: Nodes whose columns are compared at a time.
@@ -372,9 +372,8 @@ def mapped_array(path: Path) -> np.ndarray:
 
 def shard_of(values: dict[str, Any]) -> Shard:
     """A shard from plain values."""
-    heads = {name: np.uint64(values[name]) for name in ("smallest", "largest")}
     opened = {name: tuple(Prefix(*prefix) for prefix in values[name]) for name in ("open_before", "open_after")}
-    return Shard(**{**values, **heads, **opened})
+    return Shard(**{**values, "smallest": np.uint64(values["smallest"]), **opened})
 
 
 @dataclass(frozen=True)

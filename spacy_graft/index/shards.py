@@ -38,8 +38,8 @@ class Shard:
 
     Attributes
     ----------
-    smallest, largest : uint64
-        Heads of its first and its last suffix.
+    smallest : uint64
+        The head of its first suffix.
     n_suffixes : int
     shared_before, shared_after : int
         Symbols that its first suffix shares with the one before it, and its last one with the one after it.
@@ -48,7 +48,6 @@ class Shard:
     """
 
     smallest: np.uint64
-    largest: np.uint64
     n_suffixes: int
     shared_before: int = 0
     shared_after: int = 0
@@ -68,7 +67,7 @@ def cuts(text: RankedText, suffixes: Suffixes, n_shards: int, min_df: int, max_l
     smallest = np.full(len(begins), np.iinfo(np.uint64).max)
     suffix_kernels.heads_by_range(packed, symbols, n, begins, counts, smallest, largest)
     if not counts.any():
-        return [Shard(begins[0], begins[0], 0)]
+        return [Shard(begins[0], 0)]
     full = np.flatnonzero(counts)
     shared = [
         min(common_symbols(int(largest[a]), int(smallest[b]), n, packed.bits), max_length) for a, b in pairwise(full)
@@ -79,8 +78,7 @@ def cuts(text: RankedText, suffixes: Suffixes, n_shards: int, min_df: int, max_l
     nodes = open_nodes(text, suffixes, begins[full], prefixes, min_df)
     shared, nodes = [0, *shared, 0], [(), *nodes, ()]
     return [
-        Shard(smallest[r], largest[r], int(counts[r]), shared[s], shared[s + 1], nodes[s], nodes[s + 1])
-        for s, r in enumerate(full)
+        Shard(smallest[r], int(counts[r]), shared[s], shared[s + 1], nodes[s], nodes[s + 1]) for s, r in enumerate(full)
     ]
 
 
