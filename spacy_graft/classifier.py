@@ -135,6 +135,7 @@ class LinearClassifier(ClassifierMixin, LearnerEstimator, SealedEstimator):
             warnings.warn(f"{owner}: {problem}", stacklevel=3)
         with one_thread_of("blas"):
             report, solution = self._trained(learner, ReadDocuments(space, documents, targets, weights, completed))
+        warn_if_empty(learner, report, len(targets), stacklevel=3)
         model, params = space.model(solution, documents), kept_params(self.get_params(deep=False))
         # Until here nothing has changed.
         self.classes_, self._matrix_dtype, self._exclusive = targets.classes, targets.dtype, targets.exclusive
@@ -142,10 +143,8 @@ class LinearClassifier(ClassifierMixin, LearnerEstimator, SealedEstimator):
 
     def _trained(self, learner: Any, documents: ReadDocuments) -> tuple[Report, Solution]:
         """The model of a learner after its last step, and its report."""
-        data = documents.data()
-        fit = finished_fit(learner, data)
+        fit = finished_fit(learner, documents.data())
         self._check_report(fit.report)
-        warn_if_empty(learner, fit.report, data.n_documents)
         return fit.report, final_solution(fit)
 
     def _significance(

@@ -252,7 +252,7 @@ class GraftRanker(LearnerEstimator, SealedEstimator):
         )
         with one_thread_of("blas"):
             fit = finished_fit(learner, data)
-        warn_if_empty(learner, fit.report, data.n_documents)
+        warn_if_empty(learner, fit.report, data.n_documents, stacklevel=2)
         model, params = space.model(fit.solution(), candidates), kept_params(self.get_params(deep=False))
         # Until here nothing has changed.
         self.report_, self._fitted_params, self._space, self._model = fit.report, params, space, model

@@ -18,7 +18,7 @@ from .explain.texts import explain_text
 from .extract.texts import IntegerSequences, SequenceReader, TextBytes, TextCharacters, TextWords
 from .graft.data import TrainingData
 from .graft.document_vectors import DocumentVectors
-from .graft.emptiness import NothingToLearnError, warn_if_empty, warnings_of_all_documents, without_choice
+from .graft.emptiness import NothingToLearnError, warnings_of_all_documents, without_choice
 from .graft.report import Report
 from .graft.settings import CoordinateAscent, Grafting, GraftingPath
 from .graft.solution import Solution
@@ -279,10 +279,8 @@ class GraftTextClassifier(LinearClassifier):
             warnings.warn(f"{type(self).__name__}: {without_choice(error)}", stacklevel=4)
         if chosen is None:
             return super()._trained(learner, documents)
-        data = documents.data()
-        path = cast("PointFit", finished_fit(learner, data, chosen.points))
+        path = cast("PointFit", finished_fit(learner, documents.data(), chosen.points))
         self._check_report(path.report)
-        warn_if_empty(learner, path.report, data.n_documents)
         path.refit = chosen.refit
         solution = final_solution(path)
         report = replace(

@@ -754,6 +754,9 @@ def test_debug_data_of_a_single_label(tmp_path: Path, train_records: list[Record
     records = [record for record in train_records if record["label"] == "food"]
     found = debug_data(tmp_path, records, records[:1], "--train", code=1)
     assert "at least two; the training corpus has 'food'" in messages(found, "error")
+    rare = debug_data(tmp_path, [*train_records, {"text": "bread", "label": "bakery"}], [], "--no-train", code=1)
+    assert "Labels with fewer than 10 training documents: 'bakery'." in messages(rare, "warning")
+    assert "without a dev document" not in messages(rare, "warning")
     assert found["memory"]["n_documents"] == 40
     assert found["label_errors"] is None
 

@@ -81,6 +81,9 @@ def test_other_keys_are_kept_where_there_is_a_place(tmp_path: Path) -> None:
     assert "Left out, since the output has no place for it: 'n', 'author'." in result.stderr
     docs = list(DocBin().from_disk(tmp_path / "c.spacy").get_docs(spacy.blank("xx").vocab))
     assert [(doc.user_data[ID_KEY], doc.cats) for doc in docs] == [(7, {"a": 1.0, "b": 0.0}), (8, {"a": 0.0, "b": 1.0})]
+    call("convert", tmp_path / "source.jsonl", tmp_path / "c.spacy", "--force", "--lang", "xx", "--id-field", "")
+    docs = list(DocBin().from_disk(tmp_path / "c.spacy").get_docs(spacy.blank("xx").vocab))
+    assert [doc.user_data for doc in docs] == [{}, {}]  # nor where they were in the other file
 
 
 def test_weights_of_documents_are_kept(tmp_path: Path) -> None:

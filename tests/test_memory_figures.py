@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import fields
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
@@ -29,7 +30,7 @@ from spacy_graft.extract.terms import NamedTerm
 from spacy_graft.extract.tokens import TokenNgrams
 from spacy_graft.graft.data import TrainingData
 from spacy_graft.graft.parts import IndexedPart
-from spacy_graft.graft.settings import Grafting, GraftingPath
+from spacy_graft.graft.settings import CoordinateAscent, Grafting, GraftingPath
 from spacy_graft.graft.start import start
 from spacy_graft.index.items import ItemIndex
 from spacy_graft.index.ngrams import NgramIndex
@@ -485,6 +486,15 @@ def bytes_of_shared_weights() -> float:
 @figure("features and penalty weights ratio, ratio_idf, 3 labels", "node")
 def bytes_of_weights_by_label() -> float:
     return bytes_of_the_parts("ratio")
+
+
+@pytest.mark.parametrize("kind", ["idf", "standard", "ratio", "ratio_idf"])
+def test_nodes_are_estimated_as_they_are(kind: str) -> None:
+    component: Any = SimpleNamespace(learner=Grafting(l1=3.0, penalty_weights=kind), exclusive=True)  # type: ignore[arg-type]
+    assert memory.bytes_per_node(component, LABELS) == bytes_of_the_parts(kind)
+    assert memory.bytes_per_node(component, 2) == 8  # one number for both labels
+    ascent: Any = SimpleNamespace(learner=CoordinateAscent(), exclusive=True)
+    assert memory.bytes_per_node(ascent, LABELS) == 8 + bytes_of_bounds(1)
 
 
 # model

@@ -10,6 +10,7 @@ import sys
 import pytest
 import spacy
 from spacy.language import Language
+from spacy.tokens import Token
 
 import spacy_graft
 from conftest import TELLING, Record, make_example, make_nlp, make_records, train_fully
@@ -251,3 +252,14 @@ def test_words_that_differ_in_case_are_explained_apart(cased: Language) -> None:
     assert min(rows["Apple"], rows["Gap"]) > 0.0
     assert "apple" not in rows
     assert not any("Gap" in row for row in rows.keys() - {"Gap"})
+
+
+def test_words_that_an_extension_tells_apart_are_explained_apart() -> None:
+    Token.set_extension("form", getter=lambda token: token.text, force=True)
+    forms = {"forms": {"@graft_features": "spacy_graft.TokenAttributes.v1", "attr": "_.form", "min_df": 2}}
+    nlp = spacy.blank("en")
+    nlp.add_pipe("textcat_graft", config={"features": forms})
+    texts = [f"we {seen} {name}" for name in ("Apple", "apple") for seen in ("saw", "like", "know", "ate") * 3]
+    spacy_graft.fit(nlp, texts, ["firm"] * 12 + ["thing"] * 12)
+    rows = {row.text: row.contribution for row in component_of(nlp).explain(nlp("Apple or apple"))["firm"].words}
+    assert rows["Apple"] > 0.0 > rows["apple"]

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array
 from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
-from spacy_graft.pipeline.targets import ID_KEY, WEIGHT_KEY, Target, TargetReader, Targets, document_name
+from spacy_graft.pipeline.targets import ID_KEY, PLACE_KEY, WEIGHT_KEY, Target, TargetReader, Targets, document_name
 
 LABELS = ("a", "b", "c")
 EXCLUSIVE = TargetReader("sorter", LABELS, exclusive=True)
@@ -82,6 +82,7 @@ def test_bad_weights_are_named(weight: Any) -> None:
 def test_documents_are_called_by_id_or_beginning() -> None:
     assert document_name(doc_of({}, "x" * 41)) == f"document '{'x' * 40}…'"
     assert document_name(doc_of({}, user_data={ID_KEY: 7})) == "document 7"
+    assert document_name(doc_of({}, "x", user_data={PLACE_KEY: "line 7"})) == "document 'x' (line 7)"
 
 
 @pytest.mark.parametrize("n_labels", [5, 70])

@@ -765,3 +765,9 @@ def test_the_report_has_the_number_of_folds(n: int, n_folds: int) -> None:
     texts = [f"{word} {i}" for i in range(n) for word in ("good", "bad")] * 2
     labels = ["+", "-"] * (2 * n)
     assert GraftTextClassifier(analyzer="word").fit(texts, labels).report_.n_folds == n_folds
+
+
+def test_a_fit_that_is_over_is_finished() -> None:
+    report = GraftTextClassifier().fit(TEXTS * 10, LABELS * 10).report_
+    assert report.n_folds
+    assert report.finished

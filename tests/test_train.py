@@ -74,8 +74,8 @@ def test_a_table_alone_is_enough(tmp_path: Path, train_records: list[Record], mo
         evaluated = call("evaluate", folder / "model-best", data)
         reported = call("report", folder / "model-best", "--html", tmp_path / "page.html", "--data", data)
     assert json.loads(evaluated.stdout)["macro_f"] > 0.9
-    assert "was trained on the documents of" in evaluated.stderr
-    assert "was trained on the documents of" in reported.stderr
+    assert "is what it was trained on (paths.train)" in evaluated.stderr
+    assert "is what it was trained on (paths.train)" in reported.stderr
     message = f"is not a pipeline: it has no meta.json. Did you mean {folder / 'model-best'}?"
     assert message in call("evaluate", folder, data, code=1).stderr
     edit = call("edit", folder / "model-best", "--deny", "*goal*", "--no-resolve", "--output", folder, code=1)
@@ -570,26 +570,59 @@ def test_what_texts_and_labels_look_like_is_said(tmp_path: Path, train_records: 
     labels = {5: "food;sport", 8: "sport; food"}
     records = [{**record, "label": labels.get(i, record["label"])} for i, record in enumerate(train_records)]
     records[10]["text"] = " "
-    records[12]["text"] = f"goals {'=-' * 3000}"
+    records[12]["text"] = f"goals {'=' * 5000}"
     data = write_jsonl(tmp_path / "train.jsonl", records)
     swapped = write_jsonl(tmp_path / "dev.jsonl", [*train_records, *train_records])
     said = train(data, "--dev", swapped, "--training.max_steps", 1, "--output", tmp_path / "out")
     assert 'Is \'food;sport\' several labels? If so, write a list: ["food", "sport"].' in said
-    assert "1 of the texts are empty, the first of them line 11." in said
-    assert "The text of line 13 has 5,000 symbols in a row without white space" in said
+    assert "Empty texts: 1, the first of them line 11." in said
+    assert "line 13: the text has 5,000 symbols in a row without white space" in said
     assert "more documents for dev than to train on: have they been swapped?" in said
 
 
-@pytest.mark.parametrize("names", [["a, b", "c, d"], ["a;b", "c"], ["comp.sys", "comp.graphics"], ["x; y", "x; z"]])
+@pytest.mark.parametrize(
+    "names", [["a, b", "c, d"], ["a;b", "c"], ["comp.sys", "comp.graphics"], ["x; y", "x; z"], [";", ";;"]]
+)
 def test_names_of_labels_may_have_separators(names: list[str]) -> None:
     assert LabelsFound(Counter(names)).several_in_one() is None
+
+
+def test_one_label_can_be_joined_of_two() -> None:
+    assert LabelsFound(Counter(["a", "b", "a | b"])).several_in_one() == ("a | b", '["a", "b"]')
+
+
+def test_targets_of_one_likely_label_are_trained_on(tmp_path: Path, train_records: list[Record]) -> None:
+    shares = {"food": 0.9, "music": 0.8, "sport": 0.55}
+    records = [
+        {**record, "label": {"yes": shares[record["label"]], "no": 1.0 - shares[record["label"]]}}
+        for record in train_records
+    ]
+    data = write_jsonl(tmp_path / "train.jsonl", records)
+    assert "Labels are exclusive." in train(data, "--output", tmp_path / "out", *SHORT)
+
+
+def test_another_file_of_the_name_is_not_taken_for_that_of_the_training(
+    tmp_path: Path, train_records: list[Record], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        write_jsonl(tmp_path / folder / "train.jsonl", train_records)
+    monkeypatch.chdir(tmp_path / "a")
+    train("train.jsonl", "--output", "m", *SHORT)
+    monkeypatch.chdir(tmp_path / "b")
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        said = call("evaluate", "../a/m/model-best", "train.jsonl").stderr
+        assert "train.jsonl is what it was trained on (paths.train). If these are the same documents" in said
+        refused = call("report", "../a/m/model-best", "--html", "p.html", "--data", "nix.jsonl", code=1).stderr
+        assert "nix.jsonl: No such file or directory" in refused
 
 
 def test_one_label_alone_is_found_before_training(tmp_path: Path, train_records: list[Record]) -> None:
     records = [{**record, "label": "food"} for record in train_records]
     output = tmp_path / "model"
     said = train(write_jsonl(tmp_path / "train.jsonl", records), "--output", output, *SHORT, code=1)
-    assert "All documents have the label 'food', but exclusive labels must be at least two." in said
+    assert "There is one label only, 'food', but exclusive labels must be at least two." in said
     assert "--multilabel" in said
     assert not output.exists()
 

@@ -15,6 +15,7 @@ from ..graft.data import TrainingData
 from ..graft.emptiness import warnings_of_all_documents
 from ..graft.indexing import Index, index_of, items_of
 from ..graft.memory import has_many_labels
+from ..graft.settings import CoordinateAscent
 from ..graft.space import distinct_columns
 from ..graft.start import can_divide
 from ..index.kernels import LANES
@@ -29,8 +30,9 @@ from ..pipeline.textcat import TextCatGraft
 BYTES_PER_SYMBOL, BYTES_PER_SYMBOL_MIN_DF_1 = 60, 140
 #: Bytes per document and label that are fitted at once: targets, scores, residuals and other arrays.
 BYTES_PER_DOCUMENT_LABEL = 57
-#: Bytes per node besides the index: of any penalty weights, and of those of a label, for each.
-BYTES_PER_NODE, BYTES_PER_NODE_LABEL = 4, 4
+#: Bytes per node besides the index: where it is in the model, 1 / λ, for each label where it depends on labels, and
+#: what descents of an ascent remember.
+BYTES_PER_NODE, BYTES_PER_NODE_LABEL, BYTES_PER_NODE_DESCENT = 4, 4, 12
 #: Bytes per feature and exclusive label: weights, and what refits keep of them. As measured with 500, 5,000 and 20,000
 #: features of 129 labels.
 BYTES_PER_WEIGHT = 350
@@ -155,7 +157,9 @@ def bytes_per_node(component: TextCatGraft, n_labels: int) -> int:
     """Of features and their penalty weights; two labels that exclude each other have the same ones."""
     kind = getattr(component.learner, "penalty_weight_kind", None)
     n_kept = n_labels if kind is not None and kind.by_label else 1
-    return BYTES_PER_NODE + BYTES_PER_NODE_LABEL * (1 if component.exclusive and n_kept == 2 else n_kept)
+    of_descent = BYTES_PER_NODE_DESCENT if isinstance(component.learner, CoordinateAscent) else 0
+    kept = BYTES_PER_NODE_LABEL * (1 if component.exclusive and n_kept == 2 else n_kept)
+    return BYTES_PER_NODE + kept + of_descent
 
 
 def most_features(learner: Any, sizes: list[BlockSize]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,12 +30,20 @@ def labelled_corpus(data: str, text_field: str, label_field: str) -> JsonlCorpus
 
 
 def warn_of_training_corpus(nlp: Language, data: str | Path) -> None:
-    """Warn of the file or folder that a pipeline was trained on, by its config."""
+    """Warn of the file or folder that a pipeline was trained on, by its config.
+
+    Another folder than that of the training may have a file of the same name.
+    """
     trained = nlp.config.get("paths", {}).get("train")
-    if isinstance(trained, str) and Path(trained).exists() and Path(trained).samefile(data):
+    if (
+        isinstance(trained, str)
+        and os.path.exists(trained)
+        and os.path.exists(data)
+        and os.path.samefile(trained, data)
+    ):
         warnings.warn(
-            f"The pipeline was trained on the documents of {data} (paths.train of its config): its scores on them are "
-            f"too good. Give documents that it has not seen.",
+            f"In the config of the pipeline, {trained} is what it was trained on (paths.train). If these are the same "
+            f"documents, its scores on them are too good: give others.",
             stacklevel=2,
         )
 

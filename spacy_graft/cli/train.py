@@ -60,9 +60,9 @@ EXCLUSIVE = ("textcat_graft", "spacy_graft.textcat_scorer.v1")
 MULTILABEL = ("textcat_graft_multilabel", "spacy_graft.textcat_multilabel_scorer.v1")
 #: Labels that are listed, and what may stand between several in one cell of a table.
 MOST_LABELS, SEPARATORS = 20, ";|,"
-#: Symbols without white space that spaCy's tokenizer takes seconds for.
+#: Symbols without white space that spaCy's tokenizer may take seconds for.
 LONG_RUN = 5000
-LONG_RUN_OF_SYMBOLS = re.compile(rf"[^\w\s]{{{LONG_RUN}}}")
+LONG_RUN_OF_SYMBOLS = re.compile(rf"(?<![^\w\s])[^\w\s]{{{LONG_RUN}}}")
 
 
 def train_command(
@@ -375,6 +375,8 @@ class LabelsFound:
     ----------
     counts : Counter
         The documents of each label.
+    names : set of str
+        All labels, those that no document has as well.
     n_others : int
         Documents that do not have exactly one label.
     first_other : tuple of (int, str), optional
@@ -384,6 +386,7 @@ class LabelsFound:
     """
 
     counts: Counter[str] = field(default_factory=Counter)
+    names: set[str] = field(default_factory=set)
     n_others: int = 0
     first_other: tuple[int, str] | None = None
     first_with_several: str | None = None
@@ -391,6 +394,7 @@ class LabelsFound:
     def add(self, labels: LabelValues, number: int, name: str) -> None:
         """Count the labels of a document."""
         self.counts.update(positive_of(labels))
+        self.names.update([labels] if isinstance(labels, str) else labels)
         if not is_single(labels):
             self.n_others += 1
             # Those that are held out come last.
@@ -419,7 +423,7 @@ class LabelsFound:
             parts_of = {label: [part.strip() for part in label.split(separator)] for label in self.counts}
             times = Counter(part for parts in parts_of.values() for part in {*parts})
             joined = {label: parts for label, parts in parts_of.items() if len(parts) > 1}
-            if len(joined) > 1 and all(times[part] > 1 for parts in joined.values() for part in parts):
+            if joined and all(part and times[part] > 1 for parts in joined.values() for part in parts):
                 label, parts = next(iter(joined.items()))
                 return label, json.dumps(parts, ensure_ascii=False)
         return None
@@ -452,11 +456,11 @@ class TextsFound:
     def lines(self) -> Iterator[str]:
         """Say where texts are empty, and where reading will take long."""
         if self.n_empty:
-            yield f"{self.n_empty:,} of the texts are empty, the first of them {self.first_empty}."
+            yield f"Empty texts: {self.n_empty:,}, the first of them {self.first_empty}."
         if self.first_long_run is not None:
             yield (
-                f"The text of {self.first_long_run} has {LONG_RUN:,} symbols in a row without white space: spaCy's "
-                f"tokenizer takes time in proportion to the square of their number. Shorten such runs."
+                f"{self.first_long_run}: the text has {LONG_RUN:,} symbols in a row without white space. spaCy's "
+                f"tokenizer may take time in proportion to the square of their number: shorten such runs."
             )
 
 
@@ -468,7 +472,7 @@ def labels_found(corpora: dict[str, JsonlCorpus]) -> LabelsFound:
         with status_line(f"Checking {corpus.path}") as update:
             for number, record in with_count(corpus.records(), update, "documents checked"):
                 counts[split] += 1
-                name, labels = f"{corpus.content.unit} {number:,}", labels_of(corpus, record)
+                name, labels = corpus.place_of(number, record), labels_of(corpus, record)
                 if split == "train" or corpus.part:
                     found.add(labels, number, name)
                     texts.add(record[corpus.text_field], name)
@@ -506,10 +510,10 @@ def set_kind(section: dict[str, Any], found: LabelsFound, exclusive: bool | None
             f"{found.first_with_several}: the document has several labels. Correct it, or train with --multilabel, "
             f"where each text has any number of labels."
         )
-    if is_exclusive and len(found.counts) == 1:
+    if is_exclusive and len(found.names) == 1:
         raise CommandError(
-            f"All documents have the label {listed(found.counts)}, but exclusive labels must be at least two. To train "
-            f"one label that texts have or not, add texts without it (with [] for their labels), and give --multilabel."
+            f"There is one label only, {listed(found.names)}, but exclusive labels must be at least two. To train one "
+            f"that texts have or not, add texts without it (with [] for their labels), and give --multilabel."
         )
     print_message(f"Labels are {'exclusive' if is_exclusive else 'independent'}.")
     if exclusive is None and found.first_other is not None:

@@ -67,10 +67,10 @@ def why_empty(learner: Any, report: Report, n_documents: int) -> str | None:
     )
 
 
-def warn_if_empty(learner: Any, report: Report, n_documents: int) -> None:
+def warn_if_empty(learner: Any, report: Report, n_documents: int, stacklevel: int) -> None:
     """Warn of an estimator's model without features, unless no feature reaches its strength: searches try such ones."""
     if exceeding_option(learner, report) is None and (reason := why_empty(learner, report, n_documents)):
-        warnings.warn(reason, stacklevel=5)
+        warnings.warn(reason, stacklevel=stacklevel + 1)
 
 
 def cause(learner: Any, report: Report, n_documents: int) -> str:

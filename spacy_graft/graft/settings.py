@@ -65,7 +65,7 @@ class Settings:
     def __repr__(self) -> str:
         """The options that are not their defaults."""
         options = ((own.name, getattr(self, own.name), own.default) for own in fields(cast("Any", self)))
-        changed = [f"{name}={value!r}" for name, value, default in options if value != default]
+        changed = [f"{name}={value!r}" for name, value, default in options if repr(value) != repr(default)]
         return f"{type(self).__name__}({', '.join(changed)})"
 
     def _make_plain(self) -> None:

@@ -257,8 +257,13 @@ class JsonlCorpus:
             if value is not None:
                 reference.user_data[key] = value
         if ID_KEY not in reference.user_data:
-            reference.user_data[PLACE_KEY] = f"{self.content.unit} {number}"
+            reference.user_data[PLACE_KEY] = self.place_of(number, record)
         return reference
+
+    def place_of(self, number: int, record: dict[str, Any]) -> str:
+        """Where a document is in the file, or the folder."""
+        in_folder = self.content.form == Form.texts
+        return repr(record[ID_FIELD]) if in_folder else f"{self.content.unit} {number:,}"
 
     def _doc(self, nlp: Language, number: int, record: dict[str, Any]) -> Doc:
         text = self._text(number, record)

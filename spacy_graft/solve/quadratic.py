@@ -554,13 +554,12 @@ class SingleFace(QuadraticFace):
         curved *= self.document_weights
         sums = self.design.by_feature.sums(curved, n_threads)
         sums += self.ridges * direction.weights
-        sums += self.network_gradient(direction.weights)
+        if not self.coupling.is_none:
+            sums += self.network_gradient(direction.weights)
         return Direction(sums, intercepts, dense)
 
-    def network_gradient(self, weights: np.ndarray) -> np.ndarray | float:
+    def network_gradient(self, weights: np.ndarray) -> np.ndarray:
         """That of the coupling, as lanes."""
-        if self.coupling.is_none:
-            return 0.0
         if isinstance(self.coupling.matrix, sparse.csr_array):
             return self.lanes(self.coupling.gradient(self.pairs(weights)))
         gradient = self.coupling.matrix.product_of_lanes(weights)

@@ -82,11 +82,13 @@ class Restricted:
         value, p = self.loss.value_and_probabilities(scores)
         forcing, closeness = SMOOTH_FORCING if self.penalty.is_smooth else FORCING, 1.0
         design = Design(active, len(scores), scores.shape[1], self.n_threads)
-        for _ in range(NEWTON_STEPS):
+        for step in range(NEWTON_STEPS + 1):
             model = self._model(design, p, closeness * TOWARDS_TARGETS)
             dense, violation = model.dense, model.violation()
             if violation <= tolerance or violation > HIDDEN_GAIN * last:
                 return True
+            if step == NEWTON_STEPS:
+                break
             if self.penalty.is_smooth and violation > LARGEST_LEFT * before_step:
                 closeness /= 2
             before_step = violation
