@@ -28,6 +28,10 @@ BLOCKS = {"words": TokenNgrams(min_df=1), "characters": CharacterNgrams(min_df=1
 ITEM_BLOCKS = {"tokens": TokenNgrams(min_df=1), "pairs": Combinations(["tokens"])}
 
 
+#: Labels of these items go with none of them.
+pytestmark = pytest.mark.filterwarnings("ignore:The trained model has no features")
+
+
 def classifier(X, **options):
     y = options.pop("y", LABELS)
     return GraftClassifier(options.pop("learner", Grafting(l1=0.1)), **options).fit(X, y)

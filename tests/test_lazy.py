@@ -361,5 +361,5 @@ def test_errors_name_line_and_text(tmp_path: Path) -> None:
     with pytest.raises(BadLineError, match=r"c\.jsonl, line 2: the text has 8 characters"):
         nlp.update(examples)
     examples[1].reference.cats = {"x": 2.0}
-    with pytest.raises(ValueError, match="document 'too long' has 2"):
+    with pytest.raises(ValueError, match=r"document 'too long' \(line 2\) has 2"):
         nlp.initialize(lambda: examples)

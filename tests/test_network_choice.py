@@ -182,6 +182,7 @@ def test_all_features_in_one_point() -> None:
     np.testing.assert_allclose(refitted.predict_proba(matrix), stronger.predict_proba(matrix), atol=1e-4)
 
 
+@pytest.mark.filterwarnings("ignore:The trained model has no features")
 def test_labels_that_nothing_separates() -> None:
     model = GraftClassifier(GraftingPath(penalty="l2")).fit(np.ones((4, 1)), ["a", "a", "b", "b"])
     np.testing.assert_allclose(model.predict_proba(np.ones((1, 1))), [[0.5, 0.5]])

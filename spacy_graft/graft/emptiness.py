@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .report import Report
+from .settings import GraftingPath
 
 #: Beginning of the warning of labels that no document has.
 NEVER_POSITIVE = "No training document is positive for"
@@ -68,8 +69,16 @@ def why_empty(learner: Any, report: Report, n_documents: int) -> str | None:
 
 
 def warn_if_empty(learner: Any, report: Report, n_documents: int, stacklevel: int) -> None:
-    """Warn of an estimator's model without features, unless no feature reaches its strength: searches try such ones."""
-    if exceeding_option(learner, report) is None and (reason := why_empty(learner, report, n_documents)):
+    """Warn of an estimator's model without features.
+
+    Not if no feature reaches its strength, since searches try such ones, and not if none is stable, which is what was
+    asked. A path that has ended at its limit has said so.
+    """
+    has_said = isinstance(learner, GraftingPath) and report.points < learner.steps and bool(report.l1_max)
+    asks_for_stable = getattr(learner, "least_stability", None) is not None
+    if has_said or asks_for_stable or exceeding_option(learner, report) is not None:
+        return
+    if reason := why_empty(learner, report, n_documents):
         warnings.warn(reason, stacklevel=stacklevel + 1)
 
 
