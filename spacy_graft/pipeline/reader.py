@@ -263,7 +263,7 @@ class JsonlCorpus:
     def place_of(self, number: int, record: dict[str, Any]) -> str:
         """Where a document is in the file, or the folder."""
         in_folder = self.content.form == Form.texts
-        return repr(record[ID_FIELD]) if in_folder else f"{self.content.unit} {number:,}"
+        return repr(record[ID_FIELD]) if in_folder else f"{self.content.unit} {number}"
 
     def _doc(self, nlp: Language, number: int, record: dict[str, Any]) -> Doc:
         text = self._text(number, record)
