@@ -10,7 +10,7 @@ import spacy
 from spacy.training import Example
 
 from spacy_graft import GraftTextClassifier
-from spacy_graft.graft.emptiness import too_little_weight, why_empty
+from spacy_graft.graft.emptiness import too_little_weight, warn_if_empty, warnings_of_all_documents, why_empty
 from spacy_graft.graft.settings import CoordinateAscent, Grafting, GraftingPath
 from spacy_graft.graft.start import start
 from spacy_graft.pipeline.targets import WEIGHT_KEY
@@ -63,6 +63,20 @@ def test_features_are_in_documents_of_all_labels_alike(learner):
 def test_the_strength_is_too_large(learner, message):
     with pytest.raises(ValueError, match=message):
         raise ValueError(reason(learner))
+
+
+def test_a_path_is_at_its_limit_before_it_has_features():
+    """Two n-grams that are not in the same documents enter together, and are too many."""
+    found = reason(GraftingPath(max_features=1, steps=2, length_normalisation=False), ["a", "b"] * 10, [0, 1] * 10)
+    assert "At all L1 strengths tried there are none, or more than max_features = 1. Raise max_features." in found
+
+
+def test_what_a_fold_lacks_is_not_said_of_all_documents() -> None:
+    report = start(GraftingPath(), training_data(TEXTS, np.eye(2)[[0, 0, 1, 1]], min_df=5)).report
+    with warnings_of_all_documents():
+        warn_if_empty(GraftingPath(), report, len(TEXTS), stacklevel=1)
+    with pytest.warns(UserWarning, match="The trained model has no features"):
+        warn_if_empty(GraftingPath(), report, len(TEXTS), stacklevel=1)
 
 
 def test_all_documents_have_one_label():

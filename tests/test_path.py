@@ -11,8 +11,7 @@ import pytest
 from spacy_graft import GraftClassifier
 from spacy_graft.graft import memory as memory_module
 from spacy_graft.graft.data import TrainingData
-from spacy_graft.graft.emptiness import warnings_of_all_documents
-from spacy_graft.graft.path import NEAR, TRIES, PathFit, warn_of_empty
+from spacy_graft.graft.path import NEAR, TRIES, PathFit
 from spacy_graft.graft.report import Report
 from spacy_graft.graft.settings import GraftingPath
 from spacy_graft.graft.start import start
@@ -246,13 +245,6 @@ def test_an_empty_model_because_of_max_features_is_warned_of(many, monkeypatch):
         monkeypatch.setattr(memory_module, "DOCUMENT_LABELS", 1)
     items = np.array([[1.0, 0.0], [0.0, 1.0]] * 10)
     learner = GraftingPath(max_features=1, steps=2, refit=None, length_normalisation=False)
-    with pytest.warns(UserWarning, match="no features.* max_features = 1. Raise"):
+    with pytest.warns(UserWarning, match=r"no features: .* there are none, or more than max_features = 1\. Raise"):
         model = GraftClassifier(learner, multilabel=True).fit(items, [[0], [1]] * 10)
     assert not model.features()
-
-
-def test_what_the_path_of_a_fold_lacks_is_not_said_of_all_documents() -> None:
-    with warnings_of_all_documents():
-        warn_of_empty(GraftingPath(max_features=1))
-    with pytest.warns(UserWarning, match="The model has no features"):
-        warn_of_empty(GraftingPath(max_features=1))

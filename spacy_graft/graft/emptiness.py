@@ -16,6 +16,8 @@ from .settings import GraftingPath
 NEVER_POSITIVE = "No training document is positive for"
 #: The same for warnings of blocks.
 NOTHING_FOUND = "Nothing is found by the blocks"
+#: The same for that of a model without features.
+NO_FEATURES = "The trained model has no features"
 
 
 class NothingToLearnError(ValueError):
@@ -39,12 +41,7 @@ def warnings_of_all_documents() -> Iterator[None]:
     If all of them lack it, the last training warns.
     """
     with warnings.catch_warnings():
-        for message in (
-            NEVER_POSITIVE,
-            NOTHING_FOUND,
-            "Constraints: No feature",
-            "The (trained )?model has no features",
-        ):
+        for message in (NEVER_POSITIVE, NOTHING_FOUND, "Constraints: No feature", NO_FEATURES):
             warnings.filterwarnings("ignore", message=f".*{message}", category=UserWarning)
         yield
 
@@ -62,21 +59,16 @@ def why_empty(learner: Any, report: Report, n_documents: int) -> str | None:
     # A learner of another package need not fill in the figures.
     if report.n_active or not report.min_df or report.vectors is not None:
         return None
-    return (
-        f"The trained model has no features: it predicts the same for all documents. "
-        f"{cause(learner, report, n_documents)}"
-    )
+    return f"{NO_FEATURES}: it predicts the same for all documents. {cause(learner, report, n_documents)}"
 
 
 def warn_if_empty(learner: Any, report: Report, n_documents: int, stacklevel: int) -> None:
     """Warn of an estimator's model without features.
 
     Not if no feature reaches its strength, since searches try such ones, and not if none is stable, which is what was
-    asked. A path that has ended at its limit has said so.
+    asked.
     """
-    has_said = isinstance(learner, GraftingPath) and report.points < learner.steps and bool(report.l1_max)
-    asks_for_stable = getattr(learner, "least_stability", None) is not None
-    if has_said or asks_for_stable or exceeding_option(learner, report) is not None:
+    if getattr(learner, "least_stability", None) is not None or exceeding_option(learner, report) is not None:
         return
     if reason := why_empty(learner, report, n_documents):
         warnings.warn(reason, stacklevel=stacklevel + 1)
@@ -96,6 +88,10 @@ def cause(learner: Any, report: Report, n_documents: int) -> str:
     remedy = "Lower min_df of the blocks, or train on more documents."
     if not report.n_columns:
         return f"No n-gram or item is {cutoffs}. {remedy}"
+    if isinstance(learner, GraftingPath) and report.l1_max and report.points < learner.steps:
+        option = "max_features" if learner.most_features == learner.max_features else "parsimony"
+        most = f"{option} = {learner.most_features:,}"
+        return f"At all L1 strengths tried there are none, or more than {most}. Raise {option}."
     return f"Features {cutoffs} hardly distinguish the labels (distinct features: {report.n_columns:,}). {remedy}"
 
 

@@ -22,7 +22,6 @@ from .grafting import GraftingFit
 from .indexing import feature_space
 from .model_state import Checkpoint, ModelState
 from .objective import Objective, document_weights
-from .path import warn_of_empty
 from .points import PointFit
 from .refits import Lengths, Refits, feature_lengths_of
 from .report import Report
@@ -283,8 +282,6 @@ class BatchedPath(PointFit):
             places = np.union1d(places, reached[-1].model.places)
             if self.learner.most_features is not None and len(places) > self.learner.most_features:
                 self.report.finished = True
-                if not self.report.n_active:
-                    warn_of_empty(self.learner)
                 return
         self._kept, self._last_refit = reached, None
         self.report = self.report.copy()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from itertools import count
@@ -185,8 +184,6 @@ class PathFit(StateFit):
     def _arrived(self, number: int, full: bool) -> None:
         finished = full or number == self.learner.steps
         if finished and not self.report.n_active:
-            if full:
-                warn_of_empty(self.learner)
             # No point differs by more than the tolerance from the empty model, which is the optimum at l1_max.
             empty = replace(self._at_l1_max, rounds=self.report.rounds, seconds=self.report.seconds)
             self.report = replace(empty, refit=self.report.refit)
@@ -200,16 +197,6 @@ class PathFit(StateFit):
         self.report.seconds = self.rounds.report.seconds
         self.report.refit = self.refit
         self._kept = self.state.checkpoint()
-
-
-def warn_of_empty(learner: GraftingPath) -> None:
-    """Warn that a path ends with no feature, because of its limit."""
-    option = "max_features" if learner.most_features == learner.max_features else "parsimony"
-    warnings.warn(
-        f"The model has no features: at all L1 strengths that were tried there are none, or more than {option} = "
-        f"{learner.most_features:,}. Raise {option}.",
-        stacklevel=2,
-    )
 
 
 def is_nothing_between(above: Mark, below: Mark) -> bool:
