@@ -354,13 +354,15 @@ def judged(
     temperatures, means = zip(*(held_out.best_loss(of_refit, tempered) for of_refit in scores), strict=True)
     k = int(np.argmin(means))
     report = Report(refit=grid[k], temperature=temperatures[k])
-    if 0 < k < len(grid) - 1:
-        # Between the strengths of the grid, the log-loss is taken for a parabola in their logarithms.
-        place, _ = lowest_of_parabola(means[k - 1 : k + 2])
-        step = REFIT_GRID[1] / REFIT_GRID[0]
-        report.refit = REFIT_GRID[k] * step**place  # the only grid of several
-    probabilities = held_out.probabilities(scores[k] / report.temperature)
+    probabilities = held_out.probabilities(scores[k] / temperatures[k])
     losses = held_out.losses(probabilities)
+    if 0 < k < len(grid) - 1:
+        # Between the strengths of the grid, the log-loss is taken for a parabola in their logarithms, and the logarithm
+        # of the temperature, which falls with the strength, for linear.
+        around = slice(k - 1, k + 2)
+        place, _ = lowest_of_parabola(means[around])
+        report.refit = math.exp(np.interp(place, (-1, 0, 1), np.log(REFIT_GRID[around])))  # the only grid of several
+        report.temperature = math.exp(np.interp(place, (-1, 0, 1), np.log(temperatures[around])))
     report.thresholds = held_out.thresholds(probabilities)
     report.log_loss = held_out.mean(losses)
     return report, losses

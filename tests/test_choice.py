@@ -19,11 +19,13 @@ from conftest import Record, make_example, make_examples, make_nlp, make_records
 from spacy_graft import metrics
 from spacy_graft.graft.report import Report
 from spacy_graft.held_out import (
+    REFIT_GRID,
     Judge,
     MeanLoss,
     PlainTargets,
     is_better_strength,
     is_exhausted,
+    judged,
     lowest_of_parabola,
     mean_losses,
     parsimonious,
@@ -559,6 +561,21 @@ def test_more_vectors_must_lower_the_loss_by_half_a_standard_error() -> None:
     assert not is_better("network_alpha", 1.0, 0.0)
     assert is_better("network_alpha", 0.0, 0.0)
     assert not is_better("network_alpha", 0.0, -0.1 * error)
+
+
+def test_a_refit_between_those_of_the_grid_has_its_own_temperature() -> None:
+    """Scores that fall with a power of the strength have a temperature that does."""
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=(500, 1))
+    targets = (rng.random((500, 1)) < 1.0 / (1.0 + np.exp(-scores))).astype(np.float64)
+    judge = Judge(PlainTargets(targets, np.ones((500, 1), np.bool_), np.ones(500)), exclusive=False)
+    sizes = 2.0 * np.array(REFIT_GRID) ** -0.7
+    report, losses = judged(sizes[:, None, None] * scores, REFIT_GRID, judge, tempered=False)
+    assert report.refit is not None
+    assert REFIT_GRID[0] < report.refit < REFIT_GRID[-1]
+    assert report.refit not in REFIT_GRID
+    assert report.temperature == pytest.approx(judge.temperature(2.0 * report.refit**-0.7 * scores), rel=0.02)
+    assert report.log_loss == pytest.approx(losses.mean())
 
 
 def test_standard_errors_are_those_of_a_sample() -> None:
