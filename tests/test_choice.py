@@ -18,6 +18,7 @@ import spacy_graft
 from conftest import Record, make_example, make_examples, make_nlp, make_records
 from spacy_graft import metrics
 from spacy_graft.graft.report import Report
+from spacy_graft.graft.settings import GraftingPath
 from spacy_graft.held_out import (
     REFIT_GRID,
     Judge,
@@ -31,7 +32,7 @@ from spacy_graft.held_out import (
     parsimonious,
 )
 from spacy_graft.pipeline import training
-from spacy_graft.pipeline.choice import Trial, best_refit, named_points, trials_of
+from spacy_graft.pipeline.choice import Trial, best_refit, choices_of, named_points, trials_of, try_strengths
 from spacy_graft.pipeline.judging import held_out_of
 from spacy_graft.pipeline.textcat import TextCatGraft
 from spacy_graft.pipeline.training import Training
@@ -561,6 +562,42 @@ def test_more_vectors_must_lower_the_loss_by_half_a_standard_error() -> None:
     assert not is_better("network_alpha", 1.0, 0.0)
     assert is_better("network_alpha", 0.0, 0.0)
     assert not is_better("network_alpha", 0.0, -0.1 * error)
+
+
+@pytest.mark.parametrize(
+    ("losses", "tried"),
+    [
+        # Without vectors (0): 1. The best one is 0.03, 0.1, 0.3, 1, none.
+        ({0.1: 0.9, 0.03: 0.8}, [0.1, 0.03]),
+        ({0.1: 0.8, 0.03: 0.9, 0.3: 0.9}, [0.1, 0.03, 0.3]),
+        ({0.1: 0.8, 0.03: 0.9, 0.3: 0.7, 1.0: 0.75}, [0.1, 0.03, 0.3, 1.0]),
+        ({0.1: 1.1, 0.3: 1.0, 1.0: 0.9}, [0.1, 0.3, 1.0]),
+        ({0.1: 1.1, 0.3: 1.1, 1.0: 1.1}, [0.1, 0.3, 1.0]),
+    ],
+)
+def test_no_strength_of_vectors_is_tried_beyond_a_worse_one(losses: dict[float, float], tried: list[float]) -> None:
+    learner = GraftingPath(vectors_ridge=0.1, vectors_choices=[0.03, 0.3, 1.0, 0.0], network_choices=[2.0])
+    best, seen = 1.0, []
+
+    def take(option: str, strength: float) -> bool:
+        nonlocal best
+        seen.append((option, strength))
+        is_better = option == "vectors_ridge" and losses[strength] < best
+        best = losses[strength] if is_better else best
+        return is_better
+
+    try_strengths(learner, choices_of(learner, network=True, vectors=True), take)
+    assert seen == [("network_alpha", 2.0), *[("vectors_ridge", strength) for strength in tried]]
+
+
+def test_strengths_of_vectors_around_the_first_are_tried() -> None:
+    """Without 0 among the choices, the path has vectors from the beginning."""
+    learner = GraftingPath(vectors_ridge=0.1, vectors_choices=[0.3, 1.0, 0.03])
+    seen: list[float] = []
+    try_strengths(
+        learner, choices_of(learner, network=False, vectors=True), lambda _, strength: bool(seen.append(strength))
+    )
+    assert seen == [0.3, 0.03]
 
 
 def test_a_refit_between_those_of_the_grid_has_its_own_temperature() -> None:

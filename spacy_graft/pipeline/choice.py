@@ -522,6 +522,31 @@ def choices_of(learner: GraftingPath, network: bool, vectors: bool) -> list[tupl
     return of_network + [("vectors_ridge", strength) for strength in strengths if strength != first]
 
 
+def try_strengths(
+    learner: GraftingPath, choices: Sequence[tuple[str, float]], take: Callable[[str, float], bool]
+) -> None:
+    """Try strengths in turn, but of word vectors none beyond one that was tried and is worse than the best.
+
+    From the best strength on, the log-loss rises in both directions. That of a model without vectors is infinite.
+
+    Parameters
+    ----------
+    learner : GraftingPath
+    choices : sequence of pairs of str and float
+        Those of :func:`choices_of`.
+    take : callable
+        Whether a strength is better than the best so far, which it then takes the place of.
+    """
+    best = first_strengths(learner).get("vectors_ridge", learner.vectors_ridge) or math.inf
+    tried: list[float] = []
+    for option, strength in choices:
+        if option != "vectors_ridge":
+            take(option, strength)
+        elif not any(min(strength, best) < other < max(strength, best) for other in tried):
+            tried.append(strength)
+            best = strength if take(option, strength) else best
+
+
 def first_strengths(learner: Any) -> dict[str, float]:
     """The strength of word vectors up to the choice of a point, if it is another than that of the learner: 0."""
     has_none = isinstance(learner, GraftingPath) and 0.0 in learner.vectors_choices

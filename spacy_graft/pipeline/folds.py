@@ -25,7 +25,7 @@ from ..held_out import (
     refit_grid,
 )
 from .block_choice import leave_out
-from .choice import HeldOut, trials_of
+from .choice import HeldOut, trials_of, try_strengths
 from .corpus import ExtractedCorpus
 from .targets import Targets
 
@@ -177,11 +177,17 @@ def with_best_strengths(
     held_out : Judge
         The documents of all splits.
     """
-    for option, strength in training.choices(training.learner):
+
+    def take(option: str, strength: float) -> bool:
+        nonlocal chosen, least
         like = chosen.with_strengths({option: strength})
         report, losses, is_allowed = judged_again(training, like, splits, held_out)
-        if is_allowed and is_better_strength(option, strength, losses, chosen, least, held_out):
+        is_taken = is_allowed and is_better_strength(option, strength, losses, chosen, least, held_out)
+        if is_taken:
             chosen, least = report, losses
+        return is_taken
+
+    try_strengths(training.learner, training.choices(training.learner), take)
     return chosen
 
 

@@ -26,7 +26,7 @@ from ..metrics import divided_thresholds, lifted_thresholds
 from ..model.snapshot import Snapshot
 from .block_choice import leave_out
 from .checkpoints import Checkpoints
-from .choice import Choice, HeldOut, Scorer, choices_of, first_strengths
+from .choice import Choice, HeldOut, Scorer, choices_of, first_strengths, try_strengths
 from .corpus import DocPair, ExtractedCorpus
 from .folds import cross_validated, splits_of
 from .progress import progress_bar
@@ -375,9 +375,7 @@ class Training:
         """The chosen model, after which nothing changes."""
         self._is_concluding = True
         shares = self.corpus.documents().targets.shares()
-        for option, strength in self.choices(choice.learner):
-            self._try_strength(choice, option, strength)
-            self.strengths = self._strengths_of(choice.chosen.report)
+        try_strengths(choice.learner, self.choices(choice.learner), partial(self._take_strength, choice))
         optional = choice.learner.optional_blocks
         self.left_out = leave_out(optional, self.corpus.blocks, partial(self._is_needless, choice))
         chosen = choice.chosen
@@ -471,14 +469,16 @@ class Training:
         """The strengths that are tried, by option: of a network and of word vectors, where there are some."""
         return choices_of(learner, self.resources.network is not None, self.resources.vectors is not None)
 
-    def _try_strength(self, choice: Choice, option: str, strength: float) -> None:
-        """Choose another strength at the chosen point if it is better."""
+    def _take_strength(self, choice: Choice, option: str, strength: float) -> bool:
+        """Whether another strength is better at the chosen point; then that is what is chosen."""
         assert self.held_out is not None
         assert self._scorer is not None
         self.strengths = {**self._strengths_of(choice.chosen.report), option: strength}
         fit = self._path_like(choice.chosen.report)
         snapshot = self.named(fit.solution())
-        choice.take_strength(self.strengths, option, fit, snapshot, self.held_out, self._scorer)
+        is_taken = choice.take_strength(self.strengths, option, fit, snapshot, self.held_out, self._scorer)
+        self.strengths = self._strengths_of(choice.chosen.report)
+        return is_taken
 
     def _is_needless(self, choice: Choice, blocks: tuple[str, ...]) -> bool:
         """Whether the chosen point is no worse without these blocks; then that is what is chosen."""
