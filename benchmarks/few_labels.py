@@ -72,8 +72,7 @@ INTRODUCTION = f"""# Few labels
 `python benchmarks/few_labels.py --data DATA`: accuracy in % on {TESTED:,} test documents, mean ± standard error over
 draws of labelled documents (their number in brackets), as many of each label. The configs that take documents without
 labels get as many as the title says. A quarter of the labelled documents is dev for ours; where it is small, folds of
-all of them choose ([training.md](../docs/training.md#the-choice-of-the-model)). Ours is trained on all in the end,
-without marks of capitals, as was the default until 2026-11-26.
+all of them choose ([training.md](../docs/training.md#the-choice-of-the-model)). Ours is trained on all in the end.
 """
 
 
