@@ -593,11 +593,15 @@ def test_no_strength_of_vectors_is_tried_beyond_a_worse_one(losses: dict[float, 
 def test_strengths_of_vectors_around_the_first_are_tried() -> None:
     """Without 0 among the choices, the path has vectors from the beginning."""
     learner = GraftingPath(vectors_ridge=0.1, vectors_choices=[0.3, 1.0, 0.03])
-    seen: list[float] = []
-    try_strengths(
-        learner, choices_of(learner, network=False, vectors=True), lambda _, strength: bool(seen.append(strength))
-    )
-    assert seen == [0.3, 0.03]
+    for best, tried in ((0.1, [0.3, 0.03]), (0.3, [0.3, 1.0]), (0.03, [0.3, 0.03])):
+        seen: list[float] = []
+
+        def take(option: str, strength: float, best: float = best, seen: list[float] = seen) -> bool:
+            seen.append(strength)
+            return strength == best
+
+        try_strengths(learner, choices_of(learner, network=False, vectors=True), take)
+        assert seen == tried
 
 
 def test_a_refit_between_those_of_the_grid_has_its_own_temperature() -> None:

@@ -11,6 +11,7 @@ from spacy.training import Example
 
 from spacy_graft import GraftTextClassifier
 from spacy_graft.graft.emptiness import too_little_weight, warn_if_empty, warnings_of_all_documents, why_empty
+from spacy_graft.graft.report import Report
 from spacy_graft.graft.settings import CoordinateAscent, Grafting, GraftingPath
 from spacy_graft.graft.start import start
 from spacy_graft.pipeline.targets import WEIGHT_KEY
@@ -69,6 +70,13 @@ def test_a_path_is_at_its_limit_before_it_has_features():
     """Two n-grams that are not in the same documents enter together, and are too many."""
     found = reason(GraftingPath(max_features=1, steps=2, length_normalisation=False), ["a", "b"] * 10, [0, 1] * 10)
     assert "At all L1 strengths tried there are none, or more than max_features = 1. Raise max_features." in found
+
+
+def test_a_point_of_a_path_is_not_at_a_limit_that_there_is_not():
+    report = Report(min_df={"words": 1}, objective=1.0, l1_max=1.0, points=1, n_columns=5)
+    assert "hardly distinguish the labels" in why_empty(GraftingPath(max_features=None), report, 10)
+    assert "hardly distinguish the labels" in why_empty(GraftingPath(max_features=5), report, 10)
+    assert "more than parsimony = 4. Raise parsimony." in why_empty(GraftingPath(parsimony=4), report, 10)
 
 
 def test_what_a_fold_lacks_is_not_said_of_all_documents() -> None:

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from .report import Report
-from .settings import GraftingPath
 
 #: Beginning of the warning of labels that no document has.
 NEVER_POSITIVE = "No training document is positive for"
@@ -88,10 +87,10 @@ def cause(learner: Any, report: Report, n_documents: int) -> str:
     remedy = "Lower min_df of the blocks, or train on more documents."
     if not report.n_columns:
         return f"No n-gram or item is {cutoffs}. {remedy}"
-    if isinstance(learner, GraftingPath) and report.l1_max and report.points < learner.steps:
-        option = "max_features" if learner.most_features == learner.max_features else "parsimony"
-        most = f"{option} = {learner.most_features:,}"
-        return f"At all L1 strengths tried there are none, or more than {most}. Raise {option}."
+    limit = getattr(learner, "most_features", None)
+    if limit is not None and report.n_columns > limit and report.l1_max and report.points < learner.steps:
+        option = "max_features" if limit == learner.max_features else "parsimony"
+        return f"At all L1 strengths tried there are none, or more than {option} = {limit:,}. Raise {option}."
     return f"Features {cutoffs} hardly distinguish the labels (distinct features: {report.n_columns:,}). {remedy}"
 
 

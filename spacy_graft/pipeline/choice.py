@@ -527,7 +527,7 @@ def try_strengths(
 ) -> None:
     """Try strengths in turn, but of word vectors none beyond one that was tried and is worse than the best.
 
-    From the best strength on, the log-loss rises in both directions. That of a model without vectors is infinite.
+    On both sides of the best strength, the log-loss rises. A model without vectors counts as one of infinite strength.
 
     Parameters
     ----------
@@ -538,7 +538,7 @@ def try_strengths(
         Whether a strength is better than the best so far, which it then takes the place of.
     """
     best = first_strengths(learner).get("vectors_ridge", learner.vectors_ridge) or math.inf
-    tried: list[float] = []
+    tried = [best]
     for option, strength in choices:
         if option != "vectors_ridge":
             take(option, strength)
