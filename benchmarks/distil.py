@@ -82,7 +82,8 @@ class KnownVectors:
                 rows = store.known(batch, first)
                 new = batch[len(rows) :]
                 store.append(new, self.encoder.encode(new) if new else np.empty((0, self.width)))
-            self.known.update(zip(texts, np.array(store.records()["row"]), strict=True))
+            # A larger pool begins with the same texts.
+            self.known.update(zip(texts, np.array(store.records()["row"][: len(texts)]), strict=True))
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
         return np.array([self.known[text] for text in texts], np.float32)
