@@ -567,7 +567,7 @@ def test_more_vectors_must_lower_the_loss_by_half_a_standard_error() -> None:
 @pytest.mark.parametrize(
     ("losses", "tried"),
     [
-        # Without vectors (0): 1. The best one is 0.03, 0.1, 0.3, 1, none.
+        # By strength; without vectors the loss is 1. The lowest one is at 0.03, 0.1, 0.3, 1, and without vectors.
         ({0.1: 0.9, 0.03: 0.8}, [0.1, 0.03]),
         ({0.1: 0.8, 0.03: 0.9, 0.3: 0.9}, [0.1, 0.03, 0.3]),
         ({0.1: 0.8, 0.03: 0.9, 0.3: 0.7, 1.0: 0.75}, [0.1, 0.03, 0.3, 1.0]),

@@ -356,10 +356,10 @@ class GraftingPath(PenaltySettings):
         Further values of ``network_alpha`` that are tried after the choice of a point, in this order: the one with the
         least log-loss on held-out documents is taken. 0 stands for training without the network.
     vectors_choices : sequence of float
-        The same for ``vectors_ridge``, but none beyond one that is worse than the best so far. 0 stands for training
-        without word vectors; with it among the choices, the point is chosen without them, and ``vectors_ridge`` is the
-        first strength that is tried. Vectors, and smaller strengths than the best one so far, must lower the log-loss
-        by half a standard error of the difference.
+        The same for ``vectors_ridge``; one is left out if another between it and the best so far has been tried. 0
+        stands for training without word vectors; with it among the choices, the point is chosen without them, and
+        ``vectors_ridge`` is the first strength that is tried. Vectors, and smaller strengths than the best one so far,
+        must lower the log-loss by half a standard error of the difference.
     optional_blocks : sequence of str
         Blocks of features that are left out after the choice of a point, in this order, if held-out documents do not
         need them.

@@ -517,15 +517,14 @@ def choices_of(learner: GraftingPath, network: bool, vectors: bool) -> list[tupl
     of_network = [("network_alpha", strength) for strength in learner.network_choices if network]
     if not vectors:
         return of_network
-    first = first_strengths(learner).get("vectors_ridge", learner.vectors_ridge)
     strengths = dict.fromkeys([learner.vectors_ridge, *learner.vectors_choices])
-    return of_network + [("vectors_ridge", strength) for strength in strengths if strength != first]
+    return of_network + [("vectors_ridge", strength) for strength in strengths if strength != first_ridge(learner)]
 
 
 def try_strengths(
     learner: GraftingPath, choices: Sequence[tuple[str, float]], take: Callable[[str, float], bool]
 ) -> None:
-    """Try strengths in turn, but of word vectors none beyond one that was tried and is worse than the best.
+    """Try strengths in turn; not one of word vectors if another between it and the best so far has been tried.
 
     On both sides of the best strength, the log-loss rises. A model without vectors counts as one of infinite strength.
 
@@ -537,7 +536,7 @@ def try_strengths(
     take : callable
         Whether a strength is better than the best so far, which it then takes the place of.
     """
-    best = first_strengths(learner).get("vectors_ridge", learner.vectors_ridge) or math.inf
+    best = first_ridge(learner) or math.inf
     tried = [best]
     for option, strength in choices:
         if option != "vectors_ridge":
@@ -547,7 +546,12 @@ def try_strengths(
             best = strength if take(option, strength) else best
 
 
+def first_ridge(learner: GraftingPath) -> float:
+    """The strength of word vectors up to the choice of a point; 0: without them."""
+    return 0.0 if 0.0 in learner.vectors_choices else learner.vectors_ridge
+
+
 def first_strengths(learner: Any) -> dict[str, float]:
     """The strength of word vectors up to the choice of a point, if it is another than that of the learner: 0."""
-    has_none = isinstance(learner, GraftingPath) and 0.0 in learner.vectors_choices
+    has_none = isinstance(learner, GraftingPath) and not first_ridge(learner)
     return {"vectors_ridge": 0.0} if has_none else {}
