@@ -9,6 +9,7 @@ import pytest
 import spacy
 from spacy.training import Example
 
+import spacy_graft
 from spacy_graft import GraftTextClassifier
 from spacy_graft.graft.emptiness import too_little_weight, warn_if_empty, warnings_of_all_documents, why_empty
 from spacy_graft.graft.report import Report
@@ -120,6 +121,22 @@ def test_a_component_warns_once():
     assert "2 training documents as min_df asks for (words: 2, characters: 3)" in str(warning.message)
     assert component.report.max_violation == 0.0  # type: ignore[attr-defined]
     assert nlp("I'm so happy.").cats == {"POSITIVE": 0.5, "NEGATIVE": 0.5}
+
+
+@pytest.mark.parametrize("has_dev", [True, False])
+def test_a_path_at_its_limit_is_warned_of_once(has_dev: bool) -> None:
+    nlp = spacy.blank("en")
+    learner = {"@graft_learners": "spacy_graft.GraftingPath.v1", "max_features": 1, "length_normalisation": False}
+    features = {"words": {"@graft_features": "spacy_graft.TokenNgrams.v1"}}
+    nlp.add_pipe("textcat_graft", config={"learner": learner, "features": features})
+    train, dev = ([Example.from_dict(nlp.make_doc(t), {"cats": {"A": t[0] == "a", "B": t[0] == "b"}}) for t in texts]
+                  for texts in (["a", "b"] * 20, ["a c", "b c"] * 20))  # fmt: skip
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        report = spacy_graft.fit(nlp, train, dev=dev if has_dev else None)
+    assert report.n_active == 0
+    (said,) = (str(warning.message) for warning in caught if "no features" in str(warning.message))
+    assert said.endswith("more than max_features = 1. Raise max_features.")
 
 
 @pytest.mark.parametrize(

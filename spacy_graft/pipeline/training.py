@@ -496,7 +496,9 @@ class Training:
 
     def _retrained(self, chosen: Report, n_held_out: int) -> Model:
         """The model of all documents, those held out included, at a point under its refit and temperature."""
-        self._warn_of_empty(self.path_to(chosen))
+        fit = self.path_to(chosen)
+        if self.reports[-1].n_active:  # or else it has been said of the path
+            self._warn_of_empty(fit)
         self._n_at_last_step = self._n_fitted
         return self.refitted(chosen, n_held_out)
 
