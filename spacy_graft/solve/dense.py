@@ -73,9 +73,12 @@ class Dense:
         in_threads(work, self.n_threads)
         return scores
 
-    @one_thread_of("blas")
     def collect(self, totals: np.ndarray) -> np.ndarray:
         """Σ_i z_ij totals_yi, of totals (labels, documents): float64 (labels, n_columns)."""
+        return self._sums(totals) if len(self) else np.zeros((len(totals), 0))
+
+    @one_thread_of("blas")
+    def _sums(self, totals: np.ndarray) -> np.ndarray:
         values = self.columns.values
         sums = np.zeros((len(totals), len(values)))
         parts = [(totals[:, part], values[:, part].T) for part in self._parts()]
@@ -110,4 +113,4 @@ class Dense:
 
 def largest_norm(gradient: np.ndarray) -> float:
     """The largest Euclidean norm of a label's gradient (labels, n_columns): it does not depend on the axes."""
-    return float(np.sqrt(np.einsum("yj,yj->y", gradient, gradient).max(initial=0.0)))
+    return float(np.sqrt(np.einsum("yj,yj->y", gradient, gradient).max(initial=0.0))) if gradient.size else 0.0

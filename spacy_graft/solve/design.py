@@ -164,6 +164,16 @@ class Design:
         return sums
 
     @cached_property
+    def n_pairs(self) -> np.ndarray:
+        """How many each label has: int64 (labels)."""
+        return np.diff(np.searchsorted(self.active.labels, np.arange(self.shape[0] + 1)))
+
+    @cached_property
+    def n_entries(self) -> int:
+        """Documents of all features together, for each label again."""
+        return self.shape[0] * self.active.columns.n_entries
+
+    @cached_property
     def n_numbers(self) -> np.ndarray:
         """About how many numbers are summed for the pairs before each one, and for all: int64 (pairs + 1)."""
         columns = self.active.columns

@@ -138,7 +138,6 @@ class QuadraticModel:
     curvature: np.ndarray = field(init=False)
     intercept_curvature: np.ndarray = field(init=False)
     dense_curvature: np.ndarray = field(init=False)
-    arrays: kernels.Quadratic = field(init=False)
     blocks: LabelBlocks | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
@@ -147,18 +146,22 @@ class QuadraticModel:
         # Where a document is certain and wrong, the likelihood has a slope and no curvature at p, and a Newton step
         # would know no bounds: the curvature is taken a little on the way to the targets, where it is.
         self.probabilities = self.probabilities + self.towards * (self.loss.targets - self.probabilities)
-        p, importance = self.probabilities, self.loss.importance
         self.gradient = self.collect(residuals)
         self.intercept_gradient = residuals.sum(axis=1)
         self.dense_gradient = self.dense.collect(residuals)
-        variance = self.loss.variances(p)
+        variance = self.loss.variances(self.probabilities)
         # Bounded away from 0: where every document is certain the model is flat, and the penalty alone decides. Where λ
         # is the deviation of a column of small values, so is its curvature.
         least = 1e-12 * np.minimum(self.active.penalty_weights, 1.0) ** 2
         self.curvature = np.maximum(self.collect(self.scale * variance, squared=True), least)
         self.intercept_curvature = np.maximum(variance.sum(axis=1), 1e-12)
         self.dense_curvature = self.dense.curvature(variance)
-        self.arrays = kernels.Quadratic(
+
+    @cached_property
+    def arrays(self) -> kernels.Quadratic:
+        """What coordinate descent needs."""
+        p, importance = self.probabilities, self.loss.importance
+        return kernels.Quadratic(
             self.gradient,
             self.curvature,
             self.active.penalty_weights,
@@ -276,11 +279,10 @@ class QuadraticModel:
 
     def products_before_blocks(self) -> int:
         """Products by the diagonal alone that cost as much as the blocks; enough for most problems with a ridge."""
-        labels, documents = self.probabilities.shape
-        n_entries = labels * self.active.columns.n_entries
-        n_pairs = np.diff(np.searchsorted(self.active.labels, np.arange(labels + 1)))
-        n_squares = sum(n**2 for n in n_pairs.tolist() if n <= LARGEST_BLOCK)
-        return int(np.clip(documents * n_squares / (BLOCK_SPEED * max(n_entries, 1)), CHEAP_PRODUCTS, SMOOTH_PRODUCTS))
+        n_documents, n_pairs = len(self.scale), self.design.n_pairs
+        n_squares = int((n_pairs[n_pairs <= LARGEST_BLOCK] ** 2).sum())
+        products = n_documents * n_squares // (BLOCK_SPEED * max(self.design.n_entries, 1))
+        return min(max(products, CHEAP_PRODUCTS), SMOOTH_PRODUCTS)
 
     def descend(self, point: Point, tolerance: float) -> float:
         """A few sweeps of coordinate descent; returns the largest change in the first, which covers all pairs."""

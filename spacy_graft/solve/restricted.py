@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -81,9 +82,9 @@ class Restricted:
         last = before_step = np.inf
         value, p = self.loss.value_and_probabilities(scores)
         forcing, closeness = SMOOTH_FORCING if self.penalty.is_smooth else FORCING, 1.0
-        design = Design(active, len(scores), scores.shape[1], self.n_threads)
+        model_around = self._models(active, scores)
         for step in range(NEWTON_STEPS + 1):
-            model = self._model(design, p, closeness * TOWARDS_TARGETS)
+            model = model_around(p, towards=closeness * TOWARDS_TARGETS)
             dense, violation = model.dense, model.violation()
             if violation <= tolerance or violation > HIDDEN_GAIN * last:
                 return True
@@ -122,10 +123,16 @@ class Restricted:
     def violation(self, active: Active, scores: np.ndarray) -> float:
         """The largest violation of the optimality conditions, in units of |v| / λ."""
         _, p = self.loss.value_and_probabilities(scores)
-        return self._model(Design(active, len(scores), scores.shape[1], self.n_threads), p).violation()
+        return self._models(active, scores)(p).violation()
 
-    def _model(self, design: Design, probabilities: np.ndarray, towards: float = TOWARDS_TARGETS) -> QuadraticModel:
-        """The quadratic model around the weights of a design's pairs, where the loss has ``probabilities``."""
-        penalty = self.penalty.on(design.active.penalty_weights)
-        dense = Dense.none(*probabilities.shape) if self.dense is None else self.dense
-        return QuadraticModel(design, self.loss, self.scale, probabilities, penalty, self.coupling, dense, towards)
+    def _models(self, active: Active, scores: np.ndarray) -> partial[QuadraticModel]:
+        """What makes the quadratic model around the weights of pairs from the loss's probabilities (labels, documents).
+
+        ``scores`` are what it has the shape of.
+        """
+        design = Design(active, len(scores), scores.shape[1], self.n_threads)
+        penalty = self.penalty.on(active.penalty_weights)
+        dense = Dense.none(*design.shape) if self.dense is None else self.dense
+        return partial(
+            QuadraticModel, design, self.loss, self.scale, penalty=penalty, coupling=self.coupling, dense=dense
+        )
