@@ -305,6 +305,18 @@ def test_dev_that_cannot_be_scored(train_records: list[Record]) -> None:
                 assert (report.log_loss is None, report.n_held_out > 0) == (True, known)
 
 
+@pytest.mark.parametrize("score", [-2.5, float("nan")])
+def test_scores_of_another_scorer(score: float, train_records: list[Record]) -> None:
+    nlp = make_nlp(learner={"@graft_learners": "spacy_graft.Grafting.v1", "l1": 1.0})
+    nlp.get_pipe("textcat_graft").scorer = lambda examples, **_: {"cats_score": score}
+    train, dev = make_examples(nlp, train_records[:40]), make_examples(nlp, train_records[40:60])
+    if score == score:
+        assert spacy_graft.fit(nlp, train, dev=dev).n_active
+    else:
+        with pytest.raises(ValueError, match="that of the scorer is no number after any step"):
+            spacy_graft.fit(nlp, train, dev=dev)
+
+
 def test_dev_with_other_labels(train_records: list[Record]) -> None:
     learner = {"@graft_learners": "spacy_graft.Grafting.v1", "l1": 1.0}
     others = [{**record, "label": record["label"].upper()} for record in train_records[40:60]]

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from spacy.language import Language
@@ -220,7 +221,7 @@ def train_with_dev(component: TextCatGraft, dev: list[Example], progress: Progre
     is_path = isinstance(component.learner, GraftingPath)
     if not is_path:
         require_judges(component, dev)
-    best_score = -1.0
+    best, best_score = None, -inf
     for model in with_progress(training.models(), training.learner, progress):
         component.set_snapshot(*model)
         scores = scores_on(component, dev)
@@ -230,8 +231,11 @@ def train_with_dev(component: TextCatGraft, dev: list[Example], progress: Progre
             raise ValueError(f"{NO_SCORE.format(name=component.name)} the component has no scorer of labels.")
         if scores["cats_score"] > best_score or training.is_stable:
             best_score, best = scores["cats_score"], Model(model.snapshot, model.report.copy())
-    if not is_path:
-        component.set_snapshot(*best)
+    if is_path:
+        return
+    if best is None:
+        raise ValueError(f"{NO_SCORE.format(name=component.name)} that of the scorer is no number after any step.")
+    component.set_snapshot(*best)
 
 
 def require_judges(component: TextCatGraft, dev: list[Example]) -> None:
