@@ -27,6 +27,7 @@ from spacy_graft.pipeline.card import (
     markdown_table,
     model_card,
     package_readme,
+    scores_section,
 )
 from spacy_graft.pipeline.dataset import dataset_figures
 from spacy_graft.pipeline.dataset_scores import DatasetScores, bootstrapped, dataset_scores, mean_f
@@ -112,7 +113,7 @@ def test_notes_are_replaced_unless_they_are_of_others(own: Language) -> None:
     own.meta["notes"] = "Ask Ann."
     add_card(own)
     assert own.meta["notes"] == "Ask Ann."
-    assert "Ask Ann." in package_readme(own, component_of(own), None, "")
+    assert "Ask Ann." in package_readme(own, component_of(own))
 
 
 def test_training_and_calibration_write_cards(train_records: list[Record], dev_records: list[Record]) -> None:
@@ -163,7 +164,7 @@ def test_spacy_package_prints_the_card(own: Language, tmp_path: Path) -> None:
 def test_spacy_package_keeps_a_card_with_scores(own: Language, tmp_path: Path, dev_records: list[Record]) -> None:
     scores = dataset_scores(component_of(own), make_examples(own, dev_records))
     save_whole(own, tmp_path / "model")
-    card = package_readme(own, component_of(own), scores, "dev.jsonl")
+    card = package_readme(own, component_of(own), scores_section(scores, "dev.jsonl", is_training=False))
     (tmp_path / "model" / "README.md").write_text(card, encoding="utf-8")
     package(tmp_path / "model", tmp_path, name="graft_card", version="1.0.0", create_sdist=False)
     assert (tmp_path / "xx_graft_card-1.0.0" / "README.md").read_text(encoding="utf-8") == card
@@ -263,7 +264,7 @@ def test_a_label_that_is_neither_predicted_nor_annotated(fitted: Language) -> No
     scores = dataset_scores(component_of(fitted), texts)
     assert scores.labels["music"].precision is scores.labels["music"].recall is None
     assert scores.macro_f.value == 1.0
-    assert "| `music` | 0 | n/a |  | n/a |  |" in package_readme(fitted, component_of(fitted), scores, "one")
+    assert "| `music` | 0 | n/a |  | n/a |  |" in scores_section(scores, "one", is_training=False)
 
 
 def test_bootstrap_of_a_mean() -> None:
@@ -286,11 +287,12 @@ def test_too_few_documents_or_errors_have_no_interval(fitted: Language) -> None:
     assert scores.accuracy.value == 1.0
     assert math.isnan(scores.macro_f.low)
     assert not math.isnan(scores.log_loss.low)
-    card = package_readme(fitted, component_of(fitted), scores, "dev")
+    card = scores_section(scores, "dev", is_training=False)
     assert "| Macro-F1 (labels that occur: 3) | 100.0% | too few documents or errors |" in card
     few = dataset_scores(component_of(fitted), examples[:1])
     assert math.isnan(few.log_loss.high)
-    assert "#### Scores on `dev`, 1 document\n" in package_readme(fitted, component_of(fitted), few, "dev")
+    section = scores_section(few, "dev", is_training=True)
+    assert section.startswith("#### Scores on `dev`, 1 document\n\nThe model was trained on these documents: ")
 
 
 @pytest.mark.parametrize(

@@ -29,21 +29,22 @@ def labelled_corpus(data: str, text_field: str, label_field: str) -> JsonlCorpus
     return corpus
 
 
-def warn_of_training_corpus(nlp: Language, data: str | Path) -> None:
-    """Warn of the file or folder that a pipeline was trained on, by its config.
+def is_training_corpus(nlp: Language, data: str | Path) -> bool:
+    """Whether this is the file or folder that a pipeline was trained on, by its config.
 
     Another folder than that of the training may have a file of the same name.
     """
     trained = nlp.config.get("paths", {}).get("train")
-    if (
-        isinstance(trained, str)
-        and os.path.exists(trained)
-        and os.path.exists(data)
-        and os.path.samefile(trained, data)
-    ):
+    exist = isinstance(trained, str) and os.path.exists(trained) and os.path.exists(data)
+    return exist and os.path.samefile(trained, data)
+
+
+def warn_of_training_corpus(nlp: Language, data: str | Path) -> None:
+    """Warn of the file or folder that a pipeline was trained on."""
+    if is_training_corpus(nlp, data):
         warnings.warn(
-            f"In the config of the pipeline, {trained} is what it was trained on (paths.train). If these are the same "
-            f"documents, its scores on them are too good: give others.",
+            f"In the config of the pipeline, {nlp.config['paths']['train']} is what it was trained on (paths.train). "
+            f"If these are the same documents, its scores on them are too good: give others.",
             stacklevel=2,
         )
 

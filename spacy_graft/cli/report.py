@@ -24,7 +24,7 @@ from .common import (
     refuse_same_output,
     wants_table,
 )
-from .corpora import warn_of_training_corpus
+from .corpora import is_training_corpus, warn_of_training_corpus
 from .inputs import LabelFieldOption, TextFieldOption
 from .progress import status_line, with_count
 
@@ -117,14 +117,15 @@ def model_page(nlp: Language, graft: TextCatGraft, data: Path | None, text_field
 
 def card_page(nlp: Language, graft: TextCatGraft, data: Path | None, text_field: str, label_field: str) -> str:
     """Make a model card, with scores if there is a data set."""
-    from ..pipeline.card import package_readme
+    from ..pipeline.card import package_readme, scores_section
     from ..pipeline.dataset_scores import dataset_scores
 
     if data is None:
-        return package_readme(nlp, graft, None, "")
+        return package_readme(nlp, graft)
     with status_line("Scoring") as update:
         examples = list(with_count(labelled_documents(nlp, graft, data, text_field, label_field), update, "documents"))
-        return package_readme(nlp, graft, dataset_scores(graft, examples), data.name)
+        scores = scores_section(dataset_scores(graft, examples), data.name, is_training_corpus(nlp, data))
+        return package_readme(nlp, graft, scores)
 
 
 def labelled_documents(

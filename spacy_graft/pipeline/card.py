@@ -35,6 +35,8 @@ such as the order of words beyond its n-grams, and what a text means is not know
 must not decide, such as names of people: read the list below, and deny those (`spacy-graft edit`). A decision about
 people should not rest on it alone."""
 
+ON_TRAINING_DATA = "The model was trained on these documents: others will have lower scores.\n\n"
+
 
 def add_card(nlp: Language) -> None:
     """Write the cards of a pipeline's trained components into the notes of its metadata, unless it has others."""
@@ -43,24 +45,21 @@ def add_card(nlp: Language) -> None:
         nlp.meta["notes"] = "\n\n".join([MARK, *cards])
 
 
-def package_readme(nlp: Language, component: TextCatGraft, scores: DatasetScores | None, source: str) -> str:
-    """The README that ``spacy package`` would write, with the card of a component and its scores on a data set.
+def package_readme(nlp: Language, component: TextCatGraft, scores: str = "") -> str:
+    """The README that ``spacy package`` would write, with the card of a component.
 
     Parameters
     ----------
     nlp : Language
     component : TextCatGraft
-    scores : DatasetScores, optional
-    source : str
-        Name of the data set.
+    scores : str
+        The section of its scores on a data set, if there is one.
     """
     from spacy.cli.package import generate_readme
 
-    cards = [nlp.meta["notes"]] if has_own_notes(nlp) else []
-    cards.append(model_card(component))
-    if scores is not None:
-        cards.append(scores_section(scores, source))
-    return generate_readme({**nlp.meta, "notes": "\n\n".join(cards)}) + "\n"
+    notes = [nlp.meta["notes"]] if has_own_notes(nlp) else []
+    sections = [*notes, model_card(component), scores]
+    return generate_readme({**nlp.meta, "notes": "\n\n".join(filter(None, sections))}) + "\n"
 
 
 def model_card(component: TextCatGraft) -> str:
@@ -186,8 +185,17 @@ def calibration(component: TextCatGraft) -> str:
     return " ".join(parts) or "Not known: no documents were held out."
 
 
-def scores_section(scores: DatasetScores, source: str) -> str:
-    """Scores on a data set, with intervals."""
+def scores_section(scores: DatasetScores, source: str, is_training: bool) -> str:
+    """Scores on a data set, with intervals.
+
+    Parameters
+    ----------
+    scores : DatasetScores
+    source : str
+        Name of the data set.
+    is_training : bool
+        Whether the model was trained on it.
+    """
     quality = scores.quality
     total = markdown_table(
         ("Score", "Value", "95% interval"),
@@ -208,7 +216,7 @@ def scores_section(scores: DatasetScores, source: str) -> str:
     )
     documents = count(scores.n_documents, "document")
     heading = f"#### Scores on {code(source)}, {documents}{first_labels(scores.labels)}"
-    return f"{heading}\n\n{total}\n\n{by_label}"
+    return f"{heading}\n\n{ON_TRAINING_DATA if is_training else ''}{total}\n\n{by_label}"
 
 
 def percentages(estimate: Estimate | None) -> tuple[str, str]:
