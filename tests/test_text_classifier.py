@@ -32,7 +32,7 @@ import spacy_graft.text_classifier
 from conftest import make_examples, make_records
 from spacy_graft import Constraints, CoordinateAscent, Grafting, GraftingPath, GraftTextClassifier, InMemory, fit
 from spacy_graft.extract import kernels
-from spacy_graft.extract.texts import BATCH
+from spacy_graft.extract.texts import BATCH, TextWords
 from spacy_graft.model.sealing import seal, unseal
 from spacy_graft.model.sparse_linear import snapshot_of
 
@@ -248,6 +248,23 @@ def test_scores_are_sums_of_weights(analyzer):
     present = np.array([[name in seen(text) for name in names] for text in TEXTS], np.float64)
     expected = present @ model.coef_.T.toarray() + model.intercept_
     np.testing.assert_allclose(model.decision_function(TEXTS), expected, atol=1e-12)
+
+
+def test_signs_of_punctuation_are_words():
+    texts = ["Don't say foo_1-bar!", "U.S. हिन्दी। e\u0301te\u0301", "می\u200cخواهم ❤\ufe0f👍🏽\u2028İ."]
+    words = [
+        ["don", "'", "t", "say", "foo_1", "-", "bar", "!"],
+        ["u", ".", "s", ".", "हिन्दी", "।", "e\u0301te\u0301"],
+        ["می\u200cخواهم", "❤\ufe0f", "👍", "🏽", "i\u0307", "."],
+    ]
+    reader = TextWords()
+    for text, expected in zip(texts, words, strict=True):
+        assert reader._words_of([text]) == [expected]
+        places = reader.offsets(text)
+        assert places is not None
+        assert [text[start:end].lower() for start, end in places] == expected
+    model = GraftTextClassifier(Grafting(l1=0.1), analyzer="word").fit(["good!", "good", "bad"] * 5, [1, 0, 2] * 5)
+    assert {"good", "bad", "!"} >= {feature.text for feature in model.features()} >= {"!"}
 
 
 def test_words_may_be_those_of_a_function():

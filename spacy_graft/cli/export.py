@@ -53,7 +53,7 @@ def export_command(
 ) -> None:
     """Export a model as JSON, as JavaScript or as a demo page.
 
-    Features may be n-grams of characters, bytes, or words between white space; models whose features need spaCy's
+    Features may be n-grams of characters, bytes, or the words of an estimator; models whose features need spaCy's
     tokens cannot be exported. The scores are the same everywhere, to the last bit.
     """
     from ..portable.export import export

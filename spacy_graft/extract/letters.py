@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
+from functools import cache
+from itertools import chain
+
 import numpy as np
 
 from .streams import Stream
@@ -10,6 +15,26 @@ from .streams import Stream
 def code_points(text: str) -> np.ndarray:
     """Return the code points of a string: uint32, 1-D."""
     return np.frombuffer(text.encode("utf-32-le"), np.dtype("<u4"))
+
+
+#: The zero-width non-joiner and joiner, which are within words of some languages.
+JOINERS = "\u200c\u200d"
+
+
+def is_combining(character: str) -> bool:
+    """Whether a character belongs to the one before it: an accent, the sign of a vowel, a joiner."""
+    return unicodedata.category(character).startswith("M") or character in JOINERS
+
+
+@cache
+def word_pattern() -> re.Pattern[str]:
+    """A word: letters, digits and underscores, or any other character alone; both with their combining characters.
+
+    So each sign of punctuation is a word. (For regular expressions, the signs of vowels of Indic scripts are no letters.)
+    """
+    # Other planes of Unicode have none.
+    combining = "".join(filter(is_combining, map(chr, chain(range(0x20000), range(0xE0100, 0xE01F0)))))
+    return re.compile(f"\\w[\\w{combining}]*|\\S[{combining}]*")
 
 
 def framed_words(text: Stream, with_places: bool = False) -> tuple[Stream, np.ndarray]:

@@ -20,7 +20,7 @@ from ..options import check_flags
 from .batches import bounds
 from .blocks import WORD_VECTOR, BlockKind
 from .items import integer_names, integer_symbols
-from .letters import code_points, framed_words, places_in_text
+from .letters import code_points, framed_words, places_in_text, word_pattern
 from .options import check_settings
 from .streams import Stream
 
@@ -179,7 +179,9 @@ class TextCharacters(SequenceReader):
 
 @dataclass(frozen=True)
 class TextWords(SequenceReader):
-    """N-grams of the words of strings, which are separated by white space, or of what a function makes of documents.
+    """N-grams of the words of strings, among them signs of punctuation, or of what a function makes of documents.
+
+    A word is what :func:`~spacy_graft.extract.letters.word_pattern` says.
 
     Parameters
     ----------
@@ -208,7 +210,8 @@ class TextWords(SequenceReader):
 
     def _words_of(self, documents: Sequence[Any]) -> list[Sequence[str]]:
         if self.analyzer is None:
-            return [(text.lower() if self.lowercase else text).split() for text in strings_of(documents)]
+            words = word_pattern().findall
+            return [words(text.lower() if self.lowercase else text) for text in strings_of(documents)]
         return [analysed_words(self.analyzer(document)) for document in documents]
 
     def names(self, symbols: np.ndarray, strings: Words) -> tuple[str, ...]:
@@ -223,8 +226,7 @@ class TextWords(SequenceReader):
     def offsets(self, document: Any) -> np.ndarray | None:
         if self.analyzer is not None:
             return None
-        # What white space is for a regular expression, it is for str.split.
-        return np.array([match.span() for match in re.finditer(r"\S+", document)], np.int64).reshape(-1, 2)
+        return np.array([match.span() for match in word_pattern().finditer(document)], np.int64).reshape(-1, 2)
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,8 @@ def export(
     Parameters
     ----------
     model : GraftTextClassifier, TextCatGraft or Language
-        A classifier of characters, bytes or words between white space; or a component, or a pipeline with one, whose
-        features are all of blocks ``CharacterNgrams`` without ``mark_capitals``.
+        A classifier of characters, bytes or words; or a component, or a pipeline with one, whose features are all of
+        blocks ``CharacterNgrams`` without ``mark_capitals``.
     to : {"json", "js", "mjs", "html"}
         ``"json"``: the model, in the format of docs/export.md. ``"js"``: a script that scores texts, for browsers
         (``graftModel``) and for ``require``; ``"mjs"``: the same as a module, whose default export it is. ``"html"``: a

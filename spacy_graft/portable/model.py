@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..estimators import require_fitted
+from ..extract.letters import is_combining
 from ..extract.texts import TextBytes, TextCharacters, TextWords
 from ..model.matching import rows_by_block
 from ..model.snapshot import Snapshot
@@ -87,6 +88,7 @@ def portable_model(model: Any) -> dict[str, Any]:
         "length": length,
         **({} if length == "none" else {"scale": snapshot.mean_scale}),
         **lowercase_table(source, letters, length == "words"),
+        **({"words": word_table()} if any(reading["symbols"] == "words" for reading in readings.values()) else {}),
         "blocks": [{"name": name, **readings[name], **found[name]} for name in rows],
     }
 
@@ -242,6 +244,16 @@ def sigma_context() -> dict[str, list[int]]:
     is_last = [f"{character}Σ".lower().endswith("ς") for character in characters]
     ignored = [f"a{character}Σ".lower().endswith("ς") and not is_last[ord(character)] for character in characters]
     return {"cased": ranges_of(is_last), "ignored": ranges_of(ignored)}
+
+
+@cache
+def word_table() -> dict[str, list[int]]:
+    """Which characters words are made of, as :func:`~spacy_graft.extract.letters.word_pattern` has it."""
+    characters = list(map(chr, range(sys.maxunicode + 1)))
+    return {
+        "letters": ranges_of([character.isalnum() or character == "_" for character in characters]),
+        "combining": ranges_of(list(map(is_combining, characters))),
+    }
 
 
 def ranges_of(flags: list[bool]) -> list[int]:

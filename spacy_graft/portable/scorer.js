@@ -7,8 +7,8 @@ const BREAK = "", NUMBER = null;
 
 class ExportedModel {
   constructor(model) {
-    if (model?.format !== "spacy-graft" || model.version !== 1) {
-      throw new Error("This is no model of format 'spacy-graft', version 1: export it again.");
+    if (model?.format !== "spacy-graft" || model.version !== 2) {
+      throw new Error("This is no model of format 'spacy-graft', version 2: export it again.");
     }
     this.model = model;
     this.letters = new Map(Object.entries(model.lowercase?.letters ?? {}));
@@ -94,7 +94,10 @@ class ExportedModel {
 
   // The words that the length of a document counts: in lower case, between white space.
   _words(document) {
-    if (typeof document === "string") return readWords(...this._lowered([...document]))[0];
+    if (typeof document === "string") {
+      const [symbols] = this._lowered([...document]);
+      return runsOfLetters(symbols).map(([a, b]) => symbols.slice(a, b).join(""));
+    }
     const text = Array.from(document, (byte) => String.fromCharCode(byte)).join("");
     return text.replace(/[A-Z]/g, (letter) => letter.toLowerCase()).match(/[^\t-\r ]+/g) ?? [];
   }
@@ -106,7 +109,7 @@ class ExportedModel {
       if (block.symbols === "bytes") return readBytes(isText ? [...document].map(utf8) : Array.from(document, (byte) => [byte]));
       if (!isText) throw new Error("The model reads characters or words: the document must be a string, not bytes.");
       const text = [...document], letters = block.lowercase ? this._lowered(text) : [text, text.map((_, place) => place)];
-      return block.symbols === "words" ? readWords(...letters) : readCharacters(...letters, block);
+      return block.symbols === "words" ? readWords(...letters, this.model.words) : readCharacters(...letters, block);
     });
   }
 
@@ -162,7 +165,13 @@ function endsWord(text, place, table) {
 // Whether a character is in one of the ranges, first and last code points in turn.
 function isIn(ranges, character) {
   const code = character.codePointAt(0);
-  return ranges.some((first, k) => k % 2 === 0 && first <= code && code <= ranges[k + 1]);
+  let from = 0, to = ranges.length;
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if (ranges[middle] < code) from = middle + 1;
+    else to = middle;
+  }
+  return from % 2 === 1 || ranges[from] === code;
 }
 
 // Characters, and where they are.
@@ -186,10 +195,24 @@ function readCharacters(symbols, places, block) {
   return [framed, at];
 }
 
-// Words between white space, and where they are.
-function readWords(symbols, places) {
-  const runs = runsOfLetters(symbols);
-  return [runs.map(([a, b]) => symbols.slice(a, b).join("")), runs.map(([a, b]) => [places[a], places[b - 1] + 1])];
+// Words, and where they are.
+function readWords(symbols, places, table) {
+  const words = wordsOf(symbols, table);
+  return [words.map(([a, b]) => symbols.slice(a, b).join("")), words.map(([a, b]) => [places[a], places[b - 1] + 1])];
+}
+
+// Start and end of each word: letters, or another character; both with the combining characters among them.
+function wordsOf(symbols, { letters, combining }) {
+  const words = [];
+  let stop;
+  for (let start = 0; start < symbols.length; start = stop) {
+    stop = start + 1;
+    if (SPACES.has(symbols[start])) continue;
+    const ofLetters = isIn(letters, symbols[start]);
+    while (stop < symbols.length && (isIn(combining, symbols[stop]) || (ofLetters && isIn(letters, symbols[stop])))) stop++;
+    words.push([start, stop]);
+  }
+  return words;
 }
 
 // Start and end of what is between white space.

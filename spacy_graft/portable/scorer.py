@@ -9,10 +9,11 @@ The format is described in docs/export.md. ``scorer.js`` beside this file is the
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-EXPORT_FORMAT, EXPORT_VERSION = "spacy-graft", 1
+EXPORT_FORMAT, EXPORT_VERSION = "spacy-graft", 2
 SPACES = frozenset("\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000").union(
     map(chr, range(0x2000, 0x200B))
 )
@@ -127,7 +128,8 @@ class ExportedModel:
                 raise ValueError("The model reads characters or words: the document must be a string, not bytes.")
             else:
                 letters = lowered(document, self.model.get("lowercase") if block["lowercase"] else None)
-                yield read_words(*letters) if block["symbols"] == "words" else read_characters(*letters, block)
+                is_words = block["symbols"] == "words"
+                yield read_words(*letters, self.model["words"]) if is_words else read_characters(*letters, block)
 
 
 def symbols_of_ngram(block: dict[str, Any], ngram: Any) -> list[Any]:
@@ -181,8 +183,10 @@ def ends_word(text: str, place: int, table: dict[str, Any]) -> bool:
 
 def is_in(ranges: list[int], character: str) -> bool:
     """Whether a character is in one of the ranges, first and last code points in turn."""
-    pairs = zip(ranges[::2], ranges[1::2], strict=True)
-    return character != "" and any(first <= ord(character) <= last for first, last in pairs)
+    if character == "":
+        return False
+    place = bisect_left(ranges, ord(character))
+    return place % 2 == 1 or ranges[place : place + 1] == [ord(character)]
 
 
 def read_characters(symbols: list[str], places: list[int], block: dict[str, Any]) -> tuple[list[str], list[Place]]:
@@ -203,10 +207,23 @@ def read_characters(symbols: list[str], places: list[int], block: dict[str, Any]
     return framed, at
 
 
-def read_words(symbols: list[str], places: list[int]) -> tuple[list[str], list[Place]]:
-    """Words between white space, and where they are."""
-    runs = list(runs_of_letters(symbols))
-    return ["".join(symbols[a:b]) for a, b in runs], [(places[a], places[b - 1] + 1) for a, b in runs]
+def read_words(symbols: list[str], places: list[int], table: dict[str, list[int]]) -> tuple[list[str], list[Place]]:
+    """Words, and where they are."""
+    words = list(words_of(symbols, table))
+    return ["".join(symbols[a:b]) for a, b in words], [(places[a], places[b - 1] + 1) for a, b in words]
+
+
+def words_of(symbols: list[str], table: dict[str, list[int]]) -> Iterator[tuple[int, int]]:
+    """Start and end of each word: letters, or another character; both with the combining characters among them."""
+    letters, combining = table["letters"], table["combining"]
+    stop = 0
+    for start in range(len(symbols)):
+        if start < stop or symbols[start] in SPACES:
+            continue
+        stop, inside = start + 1, [combining, letters] if is_in(letters, symbols[start]) else [combining]
+        while stop < len(symbols) and any(is_in(ranges, symbols[stop]) for ranges in inside):
+            stop += 1
+        yield start, stop
 
 
 def runs_of_letters(symbols: list[str]) -> Iterator[tuple[int, int]]:
@@ -229,4 +246,7 @@ def read_bytes(document: str | bytes) -> tuple[list[int], list[Place]]:
 
 def words_for_length(document: str | bytes, table: dict[str, Any] | None) -> Sequence[str | bytes]:
     """The words that the length of a document counts: in lower case, between white space."""
-    return read_words(*lowered(document, table))[0] if isinstance(document, str) else document.lower().split()
+    if not isinstance(document, str):
+        return document.lower().split()
+    symbols, _ = lowered(document, table)
+    return ["".join(symbols[a:b]) for a, b in runs_of_letters(symbols)]
