@@ -30,7 +30,7 @@ def is_combining(character: str) -> bool:
 def word_pattern() -> re.Pattern[str]:
     """A word: letters, digits and underscores, or any other character alone; both with their combining characters.
 
-    So each sign of punctuation is a word. (For regular expressions, the signs of vowels of Indic scripts are no letters.)
+    So each sign of punctuation is a word. (Of regular expressions, the signs of Indic vowels are no letters.)
     """
     # Other planes of Unicode have none.
     combining = "".join(filter(is_combining, map(chr, chain(range(0x20000), range(0xE0100, 0xE01F0)))))
