@@ -24,6 +24,7 @@ from spacy_graft.extract.batches import TokenBatch, read_streams, small_batches
 from spacy_graft.extract.blocks import NgramBlock
 from spacy_graft.extract.characters import CharacterNgrams
 from spacy_graft.extract.lengths import WORDS, document_length, document_lengths, reads_words
+from spacy_graft.extract.letters import word_pattern, words_of
 from spacy_graft.extract.streams import Stream, numbers_of_texts
 from spacy_graft.extract.tokens import ANNOTATIONS, STRING_ATTRS, TokenNgrams
 from spacy_graft.pipeline.registration import register_with_spacy
@@ -423,3 +424,16 @@ def test_some_documents_of_a_stream(
     assert [[one == other for other in numbers] for one in numbers] == [
         [arrays[one].tolist() == arrays[other].tolist() for other in rows] for one in rows
     ]
+
+
+#: Of words, and what may end them or not.
+LETTERS = "ab_1-'. \x1c\x85\u3000\u0301\u200dक\u093fΣ\ud800❤\ufe0f"
+
+
+@given(st.text(st.one_of(st.sampled_from(LETTERS), st.characters(codec=None))))
+@example("x" * 40 + "-" + "y")
+def test_words_of_a_text(text: str) -> None:
+    """They are those of the pattern, whether they are read piece by piece or not, and leave out white space alone."""
+    words = words_of(text)
+    assert words == word_pattern().findall(text)
+    assert "".join(words) == "".join(text.split())

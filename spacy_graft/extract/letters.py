@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import cache
+from functools import cache, lru_cache
 from itertools import chain
 
 import numpy as np
@@ -19,6 +19,8 @@ def code_points(text: str) -> np.ndarray:
 
 #: The zero-width non-joiner and joiner, which are within words of some languages.
 JOINERS = "\u200c\u200d"
+#: Characters of the longest piece of text whose words are kept.
+SHORT_PIECE = 32
 
 
 def is_combining(character: str) -> bool:
@@ -35,6 +37,26 @@ def word_pattern() -> re.Pattern[str]:
     # Other planes of Unicode have none.
     combining = "".join(filter(is_combining, map(chr, chain(range(0x20000), range(0xE0100, 0xE01F0)))))
     return re.compile(f"\\w[\\w{combining}]*|\\S[{combining}]*")
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a text, as :func:`word_pattern` has them.
+
+    In half the time of the pattern alone: most of what is between white space is one word, and the rest recurs.
+    """
+    words: list[str] = []
+    for piece in text.split():  # at what is white space for a regular expression
+        if piece.isalnum():
+            words.append(piece)
+        else:
+            words += short_piece_words(piece) if len(piece) <= SHORT_PIECE else word_pattern().findall(piece)
+    return words
+
+
+@lru_cache(maxsize=2**16)
+def short_piece_words(piece: str) -> list[str]:
+    """The words of a piece without white space; kept."""
+    return word_pattern().findall(piece)
 
 
 def framed_words(text: Stream, with_places: bool = False) -> tuple[Stream, np.ndarray]:

@@ -20,7 +20,7 @@ from ..options import check_flags
 from .batches import bounds
 from .blocks import WORD_VECTOR, BlockKind
 from .items import integer_names, integer_symbols
-from .letters import code_points, framed_words, places_in_text, word_pattern
+from .letters import code_points, framed_words, places_in_text, word_pattern, words_of
 from .options import check_settings
 from .streams import Stream
 
@@ -181,7 +181,7 @@ class TextCharacters(SequenceReader):
 class TextWords(SequenceReader):
     """N-grams of the words of strings, among them signs of punctuation, or of what a function makes of documents.
 
-    A word is what :func:`~spacy_graft.extract.letters.word_pattern` says.
+    Words are those of :func:`~spacy_graft.extract.letters.words_of`.
 
     Parameters
     ----------
@@ -210,8 +210,7 @@ class TextWords(SequenceReader):
 
     def _words_of(self, documents: Sequence[Any]) -> list[Sequence[str]]:
         if self.analyzer is None:
-            words = word_pattern().findall
-            return [words(text.lower() if self.lowercase else text) for text in strings_of(documents)]
+            return [words_of(text.lower() if self.lowercase else text) for text in strings_of(documents)]
         return [analysed_words(self.analyzer(document)) for document in documents]
 
     def names(self, symbols: np.ndarray, strings: Words) -> tuple[str, ...]:
