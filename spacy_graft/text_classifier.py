@@ -74,7 +74,7 @@ class GraftTextClassifier(LinearClassifier):
 
         - ``"char"``: characters, with white space;
         - ``"char_wb"``: characters of one word, with a space on either side;
-        - ``"word"``: words of letters, digits and underscores; each sign of punctuation is a word by itself;
+        - ``"word"``: words of letters, digits and underscores; any other character but white space is a word too;
         - ``"byte"``: bytes of any value; strings are encoded in UTF-8;
         - ``"integer"``: integers; a document is a sequence or an array of them;
         - a function from a document to a list of strings, such as ``re.compile(r"\w+").findall``.

@@ -130,6 +130,11 @@ def test_training_and_calibration_write_cards(train_records: list[Record], dev_r
     with trained_on, pytest.warns(UserWarning, match="No temperature"):
         spacy_graft.calibrate(nlp, make_examples(nlp, dev_records))
     assert nlp.meta["notes"] == before  # too few to change anything
+    with pytest.warns(UserWarning, match="documents, and then trained"):
+        scores = dataset_scores(component_of(nlp), make_examples(nlp, dev_records))
+    assert scores.is_dev
+    assert "The model was trained on these documents" in scores_section(scores, "dev", is_training=False)
+    assert not dataset_scores(component_of(nlp), make_examples(nlp, make_records(60, 9))).is_dev
     spacy_graft.calibrate(nlp, make_examples(nlp, make_records(250, 9)))
     assert nlp.meta["notes"] != before
 

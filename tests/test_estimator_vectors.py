@@ -48,6 +48,17 @@ def test_words_of_no_training_text_are_known(of_texts: GraftTextClassifier) -> N
             of_texts.strongest_words(n)
 
 
+def test_what_is_several_words_is_left_out() -> None:
+    words = WordVectors((*VECTORS.words, "dont", "don't", "Well-known"), np.eye(10, 2, dtype=np.float32) + 1.0, "more")
+    model = GraftTextClassifier(LEARNER, analyzer="word").fit(TEXTS, LABELS, vectors=words)
+    assert model.report_.vectors is not None
+    assert model.report_.vectors["words"] == 8
+    assert {word.text for word in model.strongest_words()} == {*VECTORS.words, "dont"}
+    none = WordVectors(("don't",), np.ones((1, 2), np.float32), "none of them")
+    with pytest.raises(ValueError, match=r"none of its 0 words .* or have punctuation in them"):
+        GraftTextClassifier(LEARNER, analyzer="word").fit(["I don't"] * 4, ["a", "b"] * 2, vectors=none)
+
+
 def test_explanations_sum_to_the_scores(of_texts: GraftTextClassifier) -> None:
     # Those of "-" against "+", as its labels are sorted.
     scores = of_texts.decision_function(OTHERS)

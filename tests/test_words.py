@@ -18,7 +18,7 @@ import spacy_graft
 from spacy_graft import Grafting, GraftTextClassifier
 from spacy_graft.explain.contributions import Contribution, Member, Span, non_empty_spans
 from spacy_graft.explain.explanation import segmented_doc
-from spacy_graft.explain.words import MIN_PHRASE_SHARE, SegmentedText, segmented, word_evidence
+from spacy_graft.explain.words import MIN_PHRASE_SHARE, SegmentedText, divided, segmented, word_evidence
 
 TEXT = "ab cde  f, gh IJ ab."
 
@@ -178,6 +178,25 @@ def test_ngrams_make_words_of_chinese() -> None:
         contribution("彩", 0.25, [(6, 7)]),
     ]
     assert found(text, *parts) == {"精彩": 1.5, "很": 0.25}
+
+
+def test_ngrams_that_begin_within_a_word_make_phrases() -> None:
+    """The words of an estimator are shorter than those of explanations, or longer."""
+    texts = ["I don't like tea", "I like tea", "don't like it", "like it", "I don't know", "I know"] * 5
+    model = GraftTextClassifier(Grafting(l1=0.1), analyzer="word").fit(texts, ["-", "+", "-", "+", "+", "+"] * 5)
+    explanation = model.explain(["But I don't like 日本!"])[0]["-"]
+    assert {row.text for row in explanation.words} >= {"don't like"}
+    assert "t like" in {part.text for part in explanation.contributions}
+    assert math.fsum(row.contribution for row in explanation.words) == pytest.approx(
+        explanation.score - explanation.intercept, abs=1e-9
+    )
+
+
+def test_pieces_of_words() -> None:
+    source = divided(segmented("I don't go"), np.array([[2, 5], [5, 6], [6, 7], [8, 10]]))
+    assert source.tokens is not None
+    assert [source.text[start:end] for start, end in source.tokens] == ["I", "don", "'", "t", "go"]
+    assert len(divided(segmented(""), np.empty((0, 2), np.int64)).tokens) == 0
 
 
 def test_bytes_and_integers_have_units() -> None:

@@ -35,8 +35,8 @@ def is_training_corpus(nlp: Language, data: str | Path) -> bool:
     Another folder than that of the training may have a file of the same name.
     """
     trained = nlp.config.get("paths", {}).get("train")
-    exist = isinstance(trained, str) and os.path.exists(trained) and os.path.exists(data)
-    return exist and os.path.samefile(trained, data)
+    is_there = isinstance(trained, str) and os.path.exists(trained) and os.path.exists(data)
+    return is_there and os.path.samefile(trained, data)
 
 
 def warn_of_training_corpus(nlp: Language, data: str | Path) -> None:

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from ..extract.texts import SequenceReader, displayed_text
+from ..extract.texts import SequenceReader, TextWords, displayed_text
 from ..model.weights import dense_rows
 from ..text_model import TextModel
 from ..vectors.word_scores import WordScores
 from .contributions import Member, Span
 from .scores import Explanation, Matched, explanation_of_matched
-from .words import SegmentedText, segmented
+from .words import SegmentedText, divided, segmented
 
 #: In the place of tokens.
 NO_TOKEN = 0
@@ -51,10 +51,17 @@ def segmented_text(model: TextModel, document: Any) -> SegmentedText:
     """The text of a document; the words of what is not a string are its bytes or other symbols."""
     text = displayed_text(document)
     if isinstance(document, str):
-        return segmented(text, all(map(reader_ignores_case, model.readers.values())))
+        whole = segmented(text, all(map(reader_ignores_case, model.readers.values())))
+        reader = next(filter(reads_own_words, model.readers.values()), None)
+        return whole if reader is None else divided(whole, reader.offsets(document))
     known = (reader.offsets(document) for reader in model.readers.values())
     places = next((places for places in known if places is not None), np.empty((0, 2), np.int64))
     return SegmentedText(text, places.astype(np.int64), ignores_case=False)
+
+
+def reads_own_words(reader: SequenceReader) -> bool:
+    """Whether a reader divides texts into words, and not a function."""
+    return isinstance(reader, TextWords) and reader.analyzer is None
 
 
 def reader_ignores_case(reader: SequenceReader) -> bool:

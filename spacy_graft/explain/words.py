@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from math import fsum
 from typing import Any, NamedTuple
@@ -257,6 +257,14 @@ def segmented(text: str, ignores_case: bool = True) -> SegmentedText:
         words += unspaced_words(text, start, stop)
         words += [(k, k + 1) for k in range(stop, end)]
     return SegmentedText(text, np.array(words, np.int64).reshape(-1, 2), ignores_case=ignores_case)
+
+
+def divided(source: SegmentedText, places: np.ndarray) -> SegmentedText:
+    """The same with tokens that end where words do, and where other places (n, 2) in the text begin and end."""
+    ends = np.unique(np.concatenate([source.words.reshape(-1), places.reshape(-1)]))
+    pieces = np.stack((ends[:-1], ends[1:]), axis=1)
+    word_of = np.searchsorted(source.words[:, 0], pieces[:, 0], "right") - 1
+    return replace(source, tokens=pieces[pieces[:, 0] < source.words[word_of, 1]])
 
 
 def unspaced_words(text: str, start: int, end: int) -> list[tuple[int, int]]:

@@ -19,7 +19,7 @@ def code_points(text: str) -> np.ndarray:
 
 #: The zero-width non-joiner and joiner, which are within words of some languages.
 JOINERS = "\u200c\u200d"
-#: Characters of the longest piece of text whose words are kept.
+#: Characters of the longest piece of text whose words are cached.
 SHORT_PIECE = 32
 
 
@@ -32,7 +32,7 @@ def is_combining(character: str) -> bool:
 def word_pattern() -> re.Pattern[str]:
     """A word: letters, digits and underscores, or any other character alone; both with their combining characters.
 
-    So each sign of punctuation is a word. (Of regular expressions, the signs of Indic vowels are no letters.)
+    So each sign of punctuation is a word. (For regular expressions, vowel signs of Indian scripts are no letters.)
     """
     # Other planes of Unicode have none.
     combining = "".join(filter(is_combining, map(chr, chain(range(0x20000), range(0xE0100, 0xE01F0)))))
@@ -53,10 +53,10 @@ def words_of(text: str) -> list[str]:
     return words
 
 
-@lru_cache(maxsize=2**16)
-def short_piece_words(piece: str) -> list[str]:
-    """The words of a piece without white space; kept."""
-    return word_pattern().findall(piece)
+@lru_cache(maxsize=2**14)
+def short_piece_words(piece: str) -> tuple[str, ...]:
+    """The words of a piece without white space; cached, in at most 8 MB."""
+    return tuple(word_pattern().findall(piece))
 
 
 def framed_words(text: Stream, with_places: bool = False) -> tuple[Stream, np.ndarray]:

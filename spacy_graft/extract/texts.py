@@ -240,9 +240,12 @@ class TextVectors(TextWords):
         read = self._words_of(documents)
         return Stream(self.keys([word for of_document in read for word in of_document]), bounds(map(len, read)))
 
-    def form(self, word: str) -> str:
-        """Return a word as documents have it."""
-        return word.lower() if self.lowercase and self.analyzer is None else word
+    def form(self, word: str) -> str | None:
+        """Return a word as documents have it; None if they cannot have it, since it is several words."""
+        if self.analyzer is not None:
+            return word
+        written = word.lower() if self.lowercase else word
+        return written if words_of(written) == [written] else None
 
     def keys(self, words: Sequence[str]) -> np.ndarray:
         """Return the symbols of words: uint64, 1-D."""

@@ -102,7 +102,8 @@ class DocumentVectors:
         if not has_vector.any():
             raise NothingToLearnError(
                 f"{given.source}: none of its {len(given):,} words is in the training documents, whose words in block "
-                f"{block!r} are others. Check the language, and whether words are in lower case."
+                f"{block!r} are others. Check the language, and whether words are in lower case or have punctuation in "
+                f"them."
             )
         documents = np.repeat(np.arange(len(starts) - 1), np.diff(starts))[has_vector]
         rows, places = np.unique(found[has_vector], return_inverse=True)

@@ -11,8 +11,8 @@ from srsly import msgpack
 from ..extract.bags import Vocabulary
 from ..extract.terms import NamedTerm, Term
 
-#: Version of the saved format. Increase it when the format changes.
-FORMAT = 2
+#: Version of the saved format. Increase it when the format changes, or what symbols of a reader mean.
+FORMAT = 3
 
 ValueT = TypeVar("ValueT")
 

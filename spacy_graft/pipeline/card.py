@@ -35,7 +35,7 @@ such as the order of words beyond its n-grams, and what a text means is not know
 must not decide, such as names of people: read the list below, and deny those (`spacy-graft edit`). A decision about
 people should not rest on it alone."""
 
-ON_TRAINING_DATA = "The model was trained on these documents: others will have lower scores.\n\n"
+ON_TRAINING_DATA = "The model was trained on these documents: its scores on others are probably lower.\n\n"
 
 
 def add_card(nlp: Language) -> None:
@@ -194,7 +194,7 @@ def scores_section(scores: DatasetScores, source: str, is_training: bool) -> str
     source : str
         Name of the data set.
     is_training : bool
-        Whether the model was trained on it.
+        Whether the model was trained on it. (If it is dev, the scores know it.)
     """
     quality = scores.quality
     total = markdown_table(
@@ -216,7 +216,7 @@ def scores_section(scores: DatasetScores, source: str, is_training: bool) -> str
     )
     documents = count(scores.n_documents, "document")
     heading = f"#### Scores on {code(source)}, {documents}{first_labels(scores.labels)}"
-    return f"{heading}\n\n{ON_TRAINING_DATA if is_training else ''}{total}\n\n{by_label}"
+    return f"{heading}\n\n{ON_TRAINING_DATA if is_training or scores.is_dev else ''}{total}\n\n{by_label}"
 
 
 def percentages(estimate: Estimate | None) -> tuple[str, str]:

@@ -14,7 +14,7 @@ from spacy.training import Example
 from ..extract.unread import document_text
 from ..metrics import LEAST_RIGHT, clopper_pearson, document_losses, mask
 from .calibrate import Quality, predict_examples, quality, read_documents
-from .judging import can_judge, warn_of_trained
+from .judging import can_judge, chose_model, warn_of_trained
 from .targets import is_annotated
 from .textcat import TextCatGraft
 
@@ -64,6 +64,8 @@ class DatasetScores:
         documents.
     quality : Quality
     labels : dict of str to LabelScores
+    is_dev : bool
+        Whether the model was chosen by these documents, and then trained on them.
     """
 
     n_documents: int
@@ -73,6 +75,7 @@ class DatasetScores:
     log_loss: Estimate
     quality: Quality
     labels: dict[str, LabelScores]
+    is_dev: bool
 
 
 def dataset_scores(component: TextCatGraft, examples: list[Example]) -> DatasetScores:
@@ -105,7 +108,8 @@ def dataset_scores(component: TextCatGraft, examples: list[Example]) -> DatasetS
             f"are not scored: they have no label, or labels that the component does not have.",
             stacklevel=3,
         )
-    warn_of_trained(component, (document_text(example.reference) for example in judged))
+    texts = [document_text(example.reference) for example in judged]
+    warn_of_trained(component, texts)
     documents = read_documents(component, judged, skips_unknown=True)
     targets, known = documents.targets.values, documents.targets.known
     counted = mask(targets, known, component.exclusive)
@@ -131,6 +135,7 @@ def dataset_scores(component: TextCatGraft, examples: list[Example]) -> DatasetS
             )
             for k, label in enumerate(component.labels)
         },
+        is_dev=chose_model(component, texts),
     )
 
 

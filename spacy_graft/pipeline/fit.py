@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from math import inf
+from math import inf, isfinite
 from typing import TYPE_CHECKING, Any
 
 from spacy.language import Language
@@ -227,14 +227,15 @@ def train_with_dev(component: TextCatGraft, dev: list[Example], progress: Progre
         scores = scores_on(component, dev)
         if is_path:
             continue  # being scored, it has judged its point
-        if "cats_score" not in scores:
+        score = scores.get("cats_score")
+        if score is None:
             raise ValueError(f"{NO_SCORE.format(name=component.name)} the component has no scorer of labels.")
-        if scores["cats_score"] > best_score or training.is_stable:
-            best_score, best = scores["cats_score"], Model(model.snapshot, model.report.copy())
+        if isfinite(score) and (score > best_score or training.is_stable):
+            best_score, best = score, Model(model.snapshot, model.report.copy())
     if is_path:
         return
     if best is None:
-        raise ValueError(f"{NO_SCORE.format(name=component.name)} that of the scorer is no number after any step.")
+        raise ValueError(f"{NO_SCORE.format(name=component.name)} the scorer gave no finite number after any step.")
     component.set_snapshot(*best)
 
 

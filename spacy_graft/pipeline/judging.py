@@ -131,15 +131,22 @@ def warn_of_others(component: TextCatGraft, training: Training, n_judging: int) 
         )
 
 
-def warn_of_trained(component: TextCatGraft, texts: Iterable[str]) -> None:
-    """Warn of the texts that the model was chosen by, and then trained on."""
+def chose_model(component: TextCatGraft, texts: Iterable[str]) -> bool:
+    """Whether the model was chosen by these texts, and then trained on them."""
     report = component.report
     if report is None or not report.n_held_out:
-        return
+        return False
     given = list(texts)
-    if len(given) == report.n_held_out and digest_of(sorted(given)) == report.held_out_digest:
+    return len(given) == report.n_held_out and digest_of(sorted(given)) == report.held_out_digest
+
+
+def warn_of_trained(component: TextCatGraft, texts: Iterable[str]) -> None:
+    """Warn of the texts that the model was chosen by, and then trained on."""
+    if chose_model(component, texts):
+        assert component.report is not None
+        n = component.report.n_held_out
         warnings.warn(
-            f"[{component.name}] The model was chosen by these {report.n_held_out:,} documents, and then trained on "
+            f"[{component.name}] The model was chosen by these {n:,} documents, and then trained on "
             f"them as well: its scores on them are too good, and a temperature fitted on them is too low. Give "
             f"documents that the model has not seen.",
             stacklevel=3,

@@ -619,7 +619,7 @@ class TextCatGraft(TrainablePipe):
             return {}
         warn_of_trained(self, (document_text(one.reference) for one in examples if can_judge(self, one)))
         scores = self.scores_of(examples, kwargs)
-        if self.training is None or "cats_score" not in scores:
+        if self.training is None or scores.get("cats_score") is None:
             return scores
         self.note_score(scores)
         # Without a path, the loop chooses; if stable features were asked for, a model that has no others.

@@ -217,10 +217,11 @@ def words_of(symbols: list[str], table: dict[str, list[int]]) -> Iterator[tuple[
     """Start and end of each word: letters, or another character; both with the combining characters among them."""
     letters, combining = table["letters"], table["combining"]
     stop = 0
-    for start in range(len(symbols)):
-        if start < stop or symbols[start] in SPACES:
+    while stop < len(symbols):
+        start, stop = stop, stop + 1
+        if symbols[start] in SPACES:
             continue
-        stop, inside = start + 1, [combining, letters] if is_in(letters, symbols[start]) else [combining]
+        inside = [letters, combining] if is_in(letters, symbols[start]) else [combining]
         while stop < len(symbols) and any(is_in(ranges, symbols[stop]) for ranges in inside):
             stop += 1
         yield start, stop

@@ -128,7 +128,7 @@ class Restricted:
     def _models(self, active: Active, scores: np.ndarray) -> partial[QuadraticModel]:
         """What makes the quadratic model around the weights of pairs from the loss's probabilities (labels, documents).
 
-        ``scores`` are what it has the shape of.
+        Of ``scores`` (labels, documents) only the shape is used.
         """
         design = Design(active, len(scores), scores.shape[1], self.n_threads)
         penalty = self.penalty.on(active.penalty_weights)

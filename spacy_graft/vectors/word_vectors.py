@@ -56,8 +56,8 @@ class WordVectors:
         assert self.rows is not None
         return self.rows
 
-    def as_written(self, form: Callable[[str], str]) -> WordVectors:
-        """The vectors of words as documents write them, where these have a form of each word, such as lower case.
+    def as_written(self, form: Callable[[str], str | None]) -> WordVectors:
+        """The vectors of words as documents write them, such as in lower case; words without a form are left out.
 
         Of words with the same form, that which is written so has the vector, or else the first: :meth:`digest` then
         depends on their order.
@@ -66,7 +66,7 @@ class WordVectors:
         for k, word in enumerate(self.words):
             if (written := form(word)) == word:
                 chosen[word] = k
-            else:
+            elif written is not None:
                 chosen.setdefault(written, k)
         if chosen.keys() == set(self.words):
             return self
