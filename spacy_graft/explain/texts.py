@@ -52,16 +52,12 @@ def segmented_text(model: TextModel, document: Any) -> SegmentedText:
     text = displayed_text(document)
     if isinstance(document, str):
         whole = segmented(text, all(map(reader_ignores_case, model.readers.values())))
-        reader = next(filter(reads_own_words, model.readers.values()), None)
-        return whole if reader is None else divided(whole, reader.offsets(document))
+        of_words = (reader.offsets(document) for reader in model.readers.values() if isinstance(reader, TextWords))
+        found = next((places for places in of_words if places is not None), None)
+        return whole if found is None else divided(whole, found)
     known = (reader.offsets(document) for reader in model.readers.values())
     places = next((places for places in known if places is not None), np.empty((0, 2), np.int64))
     return SegmentedText(text, places.astype(np.int64), ignores_case=False)
-
-
-def reads_own_words(reader: SequenceReader) -> bool:
-    """Whether a reader divides texts into words, and not a function."""
-    return isinstance(reader, TextWords) and reader.analyzer is None
 
 
 def reader_ignores_case(reader: SequenceReader) -> bool:
