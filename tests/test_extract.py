@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import re
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -24,7 +25,7 @@ from spacy_graft.extract.batches import TokenBatch, read_streams, small_batches
 from spacy_graft.extract.blocks import NgramBlock
 from spacy_graft.extract.characters import CharacterNgrams
 from spacy_graft.extract.lengths import WORDS, document_length, document_lengths, reads_words
-from spacy_graft.extract.letters import word_pattern, words_of
+from spacy_graft.extract.letters import is_combining, word_pattern, words_of
 from spacy_graft.extract.streams import Stream, numbers_of_texts
 from spacy_graft.extract.tokens import ANNOTATIONS, STRING_ATTRS, TokenNgrams
 from spacy_graft.pipeline.registration import register_with_spacy
@@ -437,3 +438,8 @@ def test_words_of_a_text(text: str) -> None:
     words = words_of(text)
     assert words == word_pattern().findall(text)
     assert "".join(words) == "".join(text.split())
+
+
+def test_combining_characters_are_where_the_pattern_has_them() -> None:
+    others = (*range(0x20000, 0xE0100), *range(0xE01F0, sys.maxunicode + 1))
+    assert not any(map(is_combining, map(chr, others)))
