@@ -18,7 +18,7 @@ import spacy_graft
 from spacy_graft import Grafting, GraftTextClassifier
 from spacy_graft.explain.contributions import Contribution, Member, Span, non_empty_spans
 from spacy_graft.explain.explanation import segmented_doc
-from spacy_graft.explain.words import MIN_PHRASE_SHARE, SegmentedText, divided, segmented, word_evidence
+from spacy_graft.explain.words import MIN_PHRASE_SHARE, SegmentedText, segmented, with_pieces, word_evidence
 
 TEXT = "ab cde  f, gh IJ ab."
 
@@ -193,10 +193,10 @@ def test_ngrams_that_begin_within_a_word_make_phrases() -> None:
 
 
 def test_pieces_of_words() -> None:
-    source = divided(segmented("I don't go"), np.array([[2, 5], [5, 6], [6, 7], [8, 10]]))
+    source = with_pieces(segmented("I don't go"), np.array([[2, 5], [5, 6], [6, 7], [8, 10]]))
     assert source.tokens is not None
     assert [source.text[start:end] for start, end in source.tokens] == ["I", "don", "'", "t", "go"]
-    assert len(divided(segmented(""), np.empty((0, 2), np.int64)).tokens) == 0
+    assert len(with_pieces(segmented(""), np.empty((0, 2), np.int64)).tokens) == 0
 
 
 def test_bytes_and_integers_have_units() -> None:

@@ -13,7 +13,7 @@ from ..text_model import TextModel
 from ..vectors.word_scores import WordScores
 from .contributions import Member, Span
 from .scores import Explanation, Matched, explanation_of_matched
-from .words import SegmentedText, divided, segmented
+from .words import SegmentedText, segmented, with_pieces
 
 #: In the place of tokens.
 NO_TOKEN = 0
@@ -54,7 +54,7 @@ def segmented_text(model: TextModel, document: Any) -> SegmentedText:
         whole = segmented(text, all(map(reader_ignores_case, model.readers.values())))
         of_words = (reader.offsets(document) for reader in model.readers.values() if isinstance(reader, TextWords))
         found = next((places for places in of_words if places is not None), None)
-        return whole if found is None else divided(whole, found)
+        return whole if found is None else with_pieces(whole, found)
     known = (reader.offsets(document) for reader in model.readers.values())
     places = next((places for places in known if places is not None), np.empty((0, 2), np.int64))
     return SegmentedText(text, places.astype(np.int64), ignores_case=False)

@@ -259,7 +259,7 @@ def segmented(text: str, ignores_case: bool = True) -> SegmentedText:
     return SegmentedText(text, np.array(words, np.int64).reshape(-1, 2), ignores_case=ignores_case)
 
 
-def divided(source: SegmentedText, places: np.ndarray) -> SegmentedText:
+def with_pieces(source: SegmentedText, places: np.ndarray) -> SegmentedText:
     """The same with tokens that end where words do, and where other places (n, 2) in the text begin and end."""
     ends = np.unique(np.concatenate([source.words.reshape(-1), places.reshape(-1)]))
     pieces = np.stack((ends[:-1], ends[1:]), axis=1)

@@ -9,6 +9,7 @@ from itertools import chain
 
 import numpy as np
 
+from ..messages import JOINERS
 from .streams import Stream
 
 
@@ -17,8 +18,6 @@ def code_points(text: str) -> np.ndarray:
     return np.frombuffer(text.encode("utf-32-le"), np.dtype("<u4"))
 
 
-#: The zero-width non-joiner and joiner, which are within words of some languages.
-JOINERS = "\u200c\u200d"
 #: Characters of the longest piece of text whose words are cached.
 SHORT_PIECE = 32
 

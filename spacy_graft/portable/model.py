@@ -88,7 +88,11 @@ def portable_model(model: Any) -> dict[str, Any]:
         "length": length,
         **({} if length == "none" else {"scale": snapshot.mean_scale}),
         **lowercase_table(source, letters, length == "words"),
-        **({"words": word_table()} if any(reading["symbols"] == "words" for reading in readings.values()) else {}),
+        **(
+            {"words": characters_of_words()}
+            if any(reading["symbols"] == "words" for reading in readings.values())
+            else {}
+        ),
         "blocks": [{"name": name, **readings[name], **found[name]} for name in rows],
     }
 
@@ -247,7 +251,7 @@ def sigma_context() -> dict[str, list[int]]:
 
 
 @cache
-def word_table() -> dict[str, list[int]]:
+def characters_of_words() -> dict[str, list[int]]:
     """Which characters words are made of, as :func:`~spacy_graft.extract.letters.word_pattern` has it."""
     characters = list(map(chr, range(sys.maxunicode + 1)))
     return {

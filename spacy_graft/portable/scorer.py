@@ -209,11 +209,11 @@ def read_characters(symbols: list[str], places: list[int], block: dict[str, Any]
 
 def read_words(symbols: list[str], places: list[int], table: dict[str, list[int]]) -> tuple[list[str], list[Place]]:
     """Words, and where they are."""
-    words = list(words_of(symbols, table))
+    words = list(runs_of_words(symbols, table))
     return ["".join(symbols[a:b]) for a, b in words], [(places[a], places[b - 1] + 1) for a, b in words]
 
 
-def words_of(symbols: list[str], table: dict[str, list[int]]) -> Iterator[tuple[int, int]]:
+def runs_of_words(symbols: list[str], table: dict[str, list[int]]) -> Iterator[tuple[int, int]]:
     """Start and end of each word: letters, or another character; both with the combining characters among them."""
     letters, combining = table["letters"], table["combining"]
     stop = 0
