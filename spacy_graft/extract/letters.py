@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from functools import cache, lru_cache
+from functools import cache
 from itertools import chain
 
 import numpy as np
@@ -18,10 +18,6 @@ def code_points(text: str) -> np.ndarray:
     return np.frombuffer(text.encode("utf-32-le"), np.dtype("<u4"))
 
 
-#: Characters of the longest piece of text whose words are cached.
-SHORT_PIECE = 32
-
-
 def is_combining(character: str) -> bool:
     """Whether a character belongs to the one before it: an accent, the sign of a vowel, a joiner."""
     return unicodedata.category(character).startswith("M") or character in JOINERS
@@ -33,29 +29,15 @@ def word_pattern() -> re.Pattern[str]:
 
     So each sign of punctuation is a word. (For regular expressions, vowel signs of Indian scripts are no letters.)
     """
-    # Other planes of Unicode have none.
-    combining = "".join(filter(is_combining, map(chr, chain(range(0x20000), range(0xE0100, 0xE01F0)))))
-    return re.compile(f"\\w[\\w{combining}]*|\\S[{combining}]*")
+    # Other planes of Unicode have none. To look for one among thousands takes long: first whether it can be one at all.
+    combining = "".join(filter(is_combining, map(chr, chain(range(0x300, 0x20000), range(0xE0100, 0xE01F0)))))
+    mark = f"(?=[\u0300-\U0010ffff])[{combining}]"
+    return re.compile(f"\\w+(?:(?:{mark})+\\w*)*|\\S(?:{mark})*")
 
 
 def words_of(text: str) -> list[str]:
-    """Return the words of a text, as :func:`word_pattern` has them.
-
-    In half the time of the pattern alone: most of what is between white space is one word, and the rest recurs.
-    """
-    words: list[str] = []
-    for piece in text.split():  # at what is white space for a regular expression
-        if piece.isalnum():
-            words.append(piece)
-        else:
-            words += short_piece_words(piece) if len(piece) <= SHORT_PIECE else word_pattern().findall(piece)
-    return words
-
-
-@lru_cache(maxsize=2**14)
-def short_piece_words(piece: str) -> tuple[str, ...]:
-    """The words of a piece without white space; cached, in at most 8 MB."""
-    return tuple(word_pattern().findall(piece))
+    """Return the words of a text, as :func:`word_pattern` has them."""
+    return word_pattern().findall(text)
 
 
 def framed_words(text: Stream, with_places: bool = False) -> tuple[Stream, np.ndarray]:
