@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import scipy.sparse
 
-from .class_targets import ClassTargets, label_sets, require_targets, restored_labels, saved_labels
+from .class_targets import ClassTargets, expected_labels, label_sets, require_targets, restored_labels, saved_labels
 from .estimator_files import SealedEstimator, kept_params
 from .estimators import ClassifierMixin, LearnerEstimator, require_fitted
 from .extract.texts import DocumentKindError
@@ -39,6 +39,7 @@ from .item_model import (
     n_documents,
     symbols_of_rows,
     warn_of_unused_options,
+    warn_unless_converged,
 )
 from .matrices import MatrixOrItems, documents_at
 from .messages import listed
@@ -75,6 +76,8 @@ class LinearClassifier(ClassifierMixin, LearnerEstimator, SealedEstimator):
     """What the classifiers have in common: targets, training, and all that follows from scores."""
 
     _default_learner: ClassVar[Any] = Grafting(l1=1.0)
+    #: Whether held-out documents choose a point of the path.
+    _holds_out: ClassVar[bool] = False
 
     multilabel: bool
     classes_: np.ndarray
@@ -113,7 +116,7 @@ class LinearClassifier(ClassifierMixin, LearnerEstimator, SealedEstimator):
         owner = type(self).__name__
         check_flags(owner, multilabel=self.multilabel)
         learner = checked_learner(owner, self.learner, self._default_learner)
-        warn_of_unused_options(owner, learner, stacklevel=3)
+        warn_of_unused_options(owner, learner, self._holds_out, stacklevel=3)
         targets = ClassTargets.read(y, self.multilabel)
         weights = example_weights(sample_weight, len(targets))
         rows = np.flatnonzero(weights)
@@ -135,7 +138,8 @@ class LinearClassifier(ClassifierMixin, LearnerEstimator, SealedEstimator):
             warnings.warn(f"{owner}: {problem}", stacklevel=3)
         with one_thread_of("blas"):
             report, solution = self._trained(learner, ReadDocuments(space, documents, targets, weights, completed))
-        warn_if_empty(learner, report, len(targets), stacklevel=3)
+        warn_if_empty(learner, report, len(targets), self.learner is None, stacklevel=3)
+        warn_unless_converged(owner, learner, report, stacklevel=3)
         model, params = space.model(solution, documents), kept_params(self.get_params(deep=False))
         # Until here nothing has changed.
         self.classes_, self._matrix_dtype, self._exclusive = targets.classes, targets.dtype, targets.exclusive
@@ -271,7 +275,8 @@ class LinearClassifier(ClassifierMixin, LearnerEstimator, SealedEstimator):
         Raises
         ------
         ValueError
-            If ``y`` or ``sample_weight`` is not of as many documents, there are none, or all weights are 0.
+            If ``y`` or ``sample_weight`` is not of as many documents, there are none, or all weights are 0; if ``y``
+            has another kind of labels than the model.
         """
         require_targets(y)
         predicted = self.predict(X)
@@ -284,8 +289,7 @@ class LinearClassifier(ClassifierMixin, LearnerEstimator, SealedEstimator):
             right = (predicted == matrix).all(axis=1)
         else:
             if self._exclusive:
-                found = predicted.tolist()
-                expected = np.asarray(y).reshape(-1).tolist() if hasattr(y, "__array__") else list(y)
+                found, expected = predicted.tolist(), expected_labels(y, self.classes_.tolist())
             else:
                 found, expected = list(map(set, predicted)), label_sets(y, self.classes_.tolist())
             require_as_many(len(found), len(expected))
@@ -340,6 +344,10 @@ class ReadDocuments:
         """The input of a learner."""
         data = self.space.training_data(self.documents, **self.targets.fields(self.weights))
         return self.completed(data, self.documents)
+
+    def shares(self) -> np.ndarray:
+        """The shares of labels among the documents: float64 (n_labels)."""
+        return np.asarray(self.weights @ self.targets.values / self.weights.sum())
 
     def some(self, rows: np.ndarray) -> ReadDocuments:
         """Some of the documents, with all labels."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from . import metrics
+from .adjustment import Adjustment, best_adjustment
 from .graft.report import Report
 from .graft.settings import GraftingPath
 from .graft.solution import Solution
@@ -89,13 +90,16 @@ class Judge:
     targets : PlainTargets
     exclusive : bool
         Whether labels are mutually exclusive.
+    shares : float64 (n_labels)
+        Of labels among the training documents.
     locked : bool
         Whether models have locked weights, which no temperature may change.
     """
 
-    def __init__(self, targets: PlainTargets, exclusive: bool, locked: bool = False) -> None:
+    def __init__(self, targets: PlainTargets, exclusive: bool, shares: np.ndarray, locked: bool = False) -> None:
         self.targets = targets
         self.exclusive = exclusive
+        self.shares = shares
         self.locked = locked
 
     @cached_property
@@ -173,6 +177,13 @@ class Judge:
         )
         assert best is not None  # there is one with a prior
         return best
+
+    def adjustment(self, scores: np.ndarray) -> Adjustment:
+        """The best adjustment for the targets of :attr:`doubted`; none if weights are locked."""
+        if self.locked:
+            return Adjustment()
+        known, weights = self.targets.known, self.targets.weights
+        return best_adjustment(scores, self.shares, self.doubted, known, weights, exclusive=self.exclusive, prior=PRIOR)
 
     def best_loss(self, scores: np.ndarray, tempered: bool) -> tuple[float, float]:
         """The best temperature, and the log-loss for the targets of :attr:`doubted`, with it if ``tempered``."""
@@ -340,7 +351,7 @@ def chosen_of_folds(
 def judged(
     scores: np.ndarray, grid: tuple[float | None, ...], held_out: Judge, tempered: bool
 ) -> tuple[Report, np.ndarray]:
-    """The best refit of a point, its temperature and log-loss, and the losses of documents.
+    """The best refit of a point, its adjustment and log-loss, and the losses of documents.
 
     Parameters
     ----------
@@ -353,8 +364,9 @@ def judged(
     """
     temperatures, means = zip(*(held_out.best_loss(of_refit, tempered) for of_refit in scores), strict=True)
     k = int(np.argmin(means))
-    report = Report(refit=grid[k], temperature=temperatures[k])
-    probabilities = held_out.probabilities(scores[k] / temperatures[k])
+    adjustment = held_out.adjustment(scores[k])
+    report = Report(refit=grid[k], **adjustment._asdict())
+    probabilities = held_out.probabilities(adjustment.of(scores[k], held_out.shares))
     losses = held_out.losses(probabilities)
     if 0 < k < len(grid) - 1:
         # Between the strengths of the grid, the log-loss is taken for a parabola in their logarithms, and the logarithm
@@ -362,7 +374,7 @@ def judged(
         around = slice(k - 1, k + 2)
         place, _ = lowest_of_parabola(means[around])
         report.refit = math.exp(np.interp(place, (-1, 0, 1), np.log(REFIT_GRID[around])))  # the only grid of several
-        report.temperature = math.exp(np.interp(place, (-1, 0, 1), np.log(temperatures[around])))
+        report.temperature *= math.exp(np.interp(place, (-1, 0, 1), np.log(temperatures[around]))) / temperatures[k]
     report.thresholds = held_out.thresholds(probabilities)
     report.log_loss = held_out.mean(losses)
     return report, losses

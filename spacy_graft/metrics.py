@@ -278,9 +278,7 @@ def expected_thresholds(probabilities: np.ndarray) -> np.ndarray:
     return np.maximum(thresholds, np.minimum(THRESHOLD, LEAST_LIFT * probabilities.mean(axis=0)))
 
 
-def lifted_thresholds(
-    thresholds: list[float], before: np.ndarray, after: np.ndarray, temperature: float
-) -> list[float]:
+def lifted_thresholds(thresholds: list[float], before: np.ndarray, after: np.ndarray) -> list[float]:
     """Thresholds, raised where a model of other documents gives a label much more by its intercept.
 
     They keep the ratio, up to :data:`LEAST_LIFT`, to the probability in texts that say nothing about the label.
@@ -289,16 +287,11 @@ def lifted_thresholds(
     ----------
     thresholds : list of float
     before, after : float64 (n_labels)
-        Shares with the label: of the documents of the model that the thresholds were chosen for, and of those now.
-    temperature : float
-        Of the model.
+        The probability in such a text: by the model that the thresholds were chosen for, and now.
     """
-    from scipy.special import logit  # not needed to load a component
-
-    silent, now = (logistic(logit(np.clip(shares, 0.0, 1.0)) / temperature) for shares in (before, after))
-    ratios = np.minimum(LEAST_LIFT, np.array(thresholds) / np.maximum(silent, 1e-300))
-    lifted = np.maximum(thresholds, np.minimum(THRESHOLD, ratios * now))
-    return np.where(now > LEAST_RISE * silent, lifted, thresholds).tolist()
+    ratios = np.minimum(LEAST_LIFT, np.array(thresholds) / np.maximum(before, 1e-300))
+    lifted = np.maximum(thresholds, np.minimum(THRESHOLD, ratios * after))
+    return np.where(after > LEAST_RISE * before, lifted, thresholds).tolist()
 
 
 def divided_thresholds(thresholds: list[float] | None, temperature: float) -> list[float] | None:

@@ -180,6 +180,7 @@ class GraftTextClassifier(LinearClassifier):
     """
 
     _default_learner: ClassVar[Any] = GraftingPath()
+    _holds_out: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -287,12 +288,12 @@ class GraftTextClassifier(LinearClassifier):
             path.report.copy(),
             finished=True,
             refit=chosen.refit,
-            temperature=chosen.temperature,
+            **chosen.adjustment._asdict(),
             thresholds=chosen.thresholds,
             log_loss=chosen.log_loss,
             n_folds=chosen.n_folds,
         )
-        return report, solution.divided(chosen.temperature)
+        return report, solution.adjusted(chosen.adjustment, documents.shares())
 
     def significance(
         self,
@@ -466,27 +467,31 @@ def report_of_folds(learner: GraftingPath, documents: ReadDocuments) -> Report |
     splits = rows_of_splits(numbers_of_folds(documents.targets.keys(), texts, fold_count(len(texts))))
     if not splits:
         return None
-    learner = replace(learner, stability=False)
+    learner, shares = replace(learner, stability=False), documents.shares()
     with warnings_of_all_documents():
         alone = len(splits) == 1
-        paths = [path_of_fold(learner, documents.some(kept), documents.some(part), alone) for kept, part in splits]
+        paths = [
+            path_of_fold(learner, documents.some(kept), documents.some(part), shares, alone) for kept, part in splits
+        ]
     held_out = documents.some(np.concatenate([part for _, part in splits]))
-    chosen, _ = chosen_of_folds(learner, judge_of(held_out, learner), paths, tempered=False)
+    chosen, _ = chosen_of_folds(learner, judge_of(held_out, learner, shares), paths, tempered=False)
     return replace(chosen, n_folds=len(splits))
 
 
-def path_of_fold(learner: GraftingPath, kept: ReadDocuments, part: ReadDocuments, alone: bool) -> list[FoldPoint]:
+def path_of_fold(
+    learner: GraftingPath, kept: ReadDocuments, part: ReadDocuments, shares: np.ndarray, alone: bool
+) -> list[FoldPoint]:
     """The points of a path as documents that are held out see them; ``alone`` if there are no other folds."""
     fit = cast("PointFit", started_fit(learner, kept.data()))
     scorer = partial(cast("TextSpace", part.space).scorer, part.documents)
-    return points_of_fold(scored_points(fit, scorer, judge_of(part, learner), alone))
+    return points_of_fold(scored_points(fit, scorer, judge_of(part, learner, shares), alone))
 
 
-def judge_of(documents: ReadDocuments, learner: GraftingPath) -> Judge:
-    """Documents as those that are held out."""
+def judge_of(documents: ReadDocuments, learner: GraftingPath, shares: np.ndarray) -> Judge:
+    """Documents as those that are held out; ``shares``: of labels among the training documents."""
     values = documents.targets.dense
     targets = PlainTargets(values, np.ones(values.shape, np.bool_), documents.weights)
-    return Judge(targets, documents.targets.exclusive, learner.locks_weights)
+    return Judge(targets, documents.targets.exclusive, shares, learner.locks_weights)
 
 
 def names_of_analyzers(analyzers: list[Any]) -> list[str]:

@@ -101,10 +101,12 @@ def judged_at_point(
     train, dev = split(nlp, records)
     training, fit = at_point(nlp, train, like)
     component = component_of(nlp)
-    held_out = held_out_of(component, dev)
+    held_out = held_out_of(component, training, dev)
     trial = trials_of(fit, training.named(fit.solution()), held_out)(LEARNER["refit"])
-    component.set_snapshot(trial.snapshot.divided(trial.temperature), fit.report)
-    return held_out.mean(held_out.losses(held_out.probabilities(trial.scores / trial.temperature))), component
+    adjustment = held_out.adjustment(trial.scores)
+    component.set_snapshot(trial.snapshot.adjusted(adjustment, held_out.shares), fit.report)
+    probabilities = held_out.probabilities(adjustment.of(trial.scores, held_out.shares))
+    return held_out.mean(held_out.losses(probabilities)), component
 
 
 def weights_of(component: TextCatGraft) -> dict[Any, Any]:

@@ -135,7 +135,9 @@ def test_training_and_calibration_write_cards(train_records: list[Record], dev_r
     assert scores.is_dev
     assert "The model was trained on these documents" in scores_section(scores, "dev", is_training=False)
     assert not dataset_scores(component_of(nlp), make_examples(nlp, make_records(60, 9))).is_dev
-    spacy_graft.calibrate(nlp, make_examples(nlp, make_records(250, 9)))
+    others = make_records(250, 9)
+    others[0]["label"] = next(one["label"] for one in others if one["label"] != others[0]["label"])  # a mistake
+    spacy_graft.calibrate(nlp, make_examples(nlp, others))
     assert nlp.meta["notes"] != before
 
 

@@ -115,13 +115,16 @@ def test_the_last_step_trains_again_on_all_documents(noisy: list[Record]) -> Non
     report = component_of(nlp).report
     assert report is not None
     assert report.n_held_out == len(dev)
-    # The point, refit and temperature that were chosen, on all documents.
+    # The point, refit and adjustment that were chosen, on all documents.
     whole = make_nlp(learner={**learner, "refit": report.refit})
     examples = make_examples(whole, noisy)
     whole.initialize(lambda: examples)
     for _ in range(report.points):
         whole.update(examples[:4])
-    component_of(whole).divide_scores(report.temperature)
+    shares = training_of(whole).corpus.documents().targets.shares()
+    whole_component = component_of(whole)
+    adjusted = whole_component.model.attrs["snapshot"].adjusted(report.adjustment, shares)
+    whole_component.set_snapshot(adjusted, whole_component.report)
     np.testing.assert_allclose(
         component_of(nlp).predict(example.predicted for example in train),
         component_of(whole).predict(example.predicted for example in examples[:160]),
@@ -380,7 +383,7 @@ def test_scores_of_held_out_documents_are_those_of_predictions(noisy: list[Recor
     for _ in range(4):
         nlp.update(train[:4])
     component = component_of(nlp)
-    scores = held_out_of(component, dev).scores(component.model.snapshot)  # type: ignore[attr-defined]
+    scores = held_out_of(component, training_of(nlp), dev).scores(component.model.snapshot)  # type: ignore[attr-defined]
     expected = component.model.predict([example.predicted for example in dev])
     np.testing.assert_array_equal(scores, expected)
 
@@ -392,7 +395,7 @@ def test_the_refit_has_the_least_log_loss_around(noisy: list[Record]) -> None:
     for _ in range(5):
         nlp.update(train[:4])
     fit: Any = training_of(nlp).fit
-    held_out = held_out_of(component_of(nlp), dev)
+    held_out = held_out_of(component_of(nlp), training_of(nlp), dev)
     trial_of = trials_of(fit, component_of(nlp).model.attrs["snapshot"], held_out)
     best = best_refit(trial_of(2.0), trial_of)
     assert isinstance(best, Trial)
@@ -486,7 +489,7 @@ def test_the_last_point_that_documents_do_not_tell_from_the_best(seed: int) -> N
         draw.exponential(size=n) * draw.uniform(0.5, 1.5, (n_points, 1)) + draw.normal(0.0, 0.2, (n_points, n))
     )
     weights = draw.uniform(0.5, 2.0, n)
-    judge = Judge(PlainTargets(np.eye(2)[[0] * n], np.ones((n, 2), np.bool_), weights), True)
+    judge = Judge(PlainTargets(np.eye(2)[[0] * n], np.ones((n, 2), np.bool_), weights), True, np.full(2, 0.5))
     shares = weights / weights.sum()
     means = np.array([shares @ one for one in losses])
     errors = np.zeros(n_points)
@@ -545,7 +548,7 @@ def test_dev_chooses_alone(changed: str, noisy: list[Record], monkeypatch: pytes
 def test_more_vectors_must_lower_the_loss_by_half_a_standard_error() -> None:
     weights = np.ones(4)
     targets = PlainTargets(np.ones((4, 1)), np.ones((4, 1), np.bool_), weights)
-    judge, least = Judge(targets, exclusive=False), np.ones(4)
+    judge, least = Judge(targets, False, np.ones(1)), np.ones(4)
     spread = np.array([-0.5, 0.5, -0.5, 0.5])
     error = judge.error(spread)
 
@@ -609,7 +612,7 @@ def test_a_refit_between_those_of_the_grid_has_its_own_temperature() -> None:
     rng = np.random.default_rng(0)
     scores = rng.normal(size=(500, 1))
     targets = (rng.random((500, 1)) < 1.0 / (1.0 + np.exp(-scores))).astype(np.float64)
-    judge = Judge(PlainTargets(targets, np.ones((500, 1), np.bool_), np.ones(500)), exclusive=False)
+    judge = Judge(PlainTargets(targets, np.ones((500, 1), np.bool_), np.ones(500)), False, np.ones(1))
     sizes = 2.0 * np.array(REFIT_GRID) ** -0.7
     report, losses = judged(sizes[:, None, None] * scores, REFIT_GRID, judge, tempered=False)
     assert report.refit is not None
@@ -622,7 +625,9 @@ def test_a_refit_between_those_of_the_grid_has_its_own_temperature() -> None:
 def test_standard_errors_are_those_of_a_sample() -> None:
     def judge(weights: list[float]) -> Judge:
         n = len(weights)
-        return Judge(PlainTargets(np.eye(2)[[0] * n], np.ones((n, 2), np.bool_), np.array(weights)), True)
+        return Judge(
+            PlainTargets(np.eye(2)[[0] * n], np.ones((n, 2), np.bool_), np.array(weights)), True, np.full(2, 0.5)
+        )
 
     losses = np.array([0.1, 0.7, 0.4])
     assert judge([2.0, 2.0, 2.0]).error(losses) == pytest.approx(losses.std(ddof=1) / math.sqrt(3))

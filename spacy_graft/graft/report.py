@@ -13,6 +13,7 @@ from numbers import Integral, Real
 from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
+from ..adjustment import Adjustment
 from .constraints import Constraints
 
 
@@ -42,6 +43,8 @@ class Report:
         Points of a path so far.
     temperature : float
         The number by which the weights were divided after the choice on held-out documents, and by ``calibrate``.
+    shift, tilt : float
+        What was added to intercepts after that (:class:`~spacy_graft.adjustment.Adjustment`).
     thresholds : list of float, optional
         The probability from which each label is predicted, in the order of labels, as held-out documents or
         ``calibrate`` chose it; None if there were none, or labels exclude each other. A label that was added later has
@@ -107,6 +110,8 @@ class Report:
     refit: float | None = None
     points: int = 0
     temperature: float = 1.0
+    shift: float = 0.0
+    tilt: float = 0.0
     thresholds: list[float] | None = None
     log_loss: float | None = None
     log_loss_error: float | None = None
@@ -148,6 +153,11 @@ class Report:
     def l1_ratio(self) -> float:
         """``l1`` in units of ``l1_max``."""
         return self.l1 / self.l1_max if self.l1_max > 0.0 else 0.0
+
+    @property
+    def adjustment(self) -> Adjustment:
+        """What held-out documents changed in the scores."""
+        return Adjustment(self.temperature, self.shift, self.tilt)
 
     @property
     def strengths(self) -> dict[str, float]:

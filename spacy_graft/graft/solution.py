@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
+from ..adjustment import Adjustment
 from ..extract.bags import Vocabulary
 from ..extract.terms import SymbolTerm
 
@@ -99,9 +100,9 @@ class Solution:
     word_scores: WordScores | None = None
     stability: Stability | None = None
 
-    def divided(self, divisor: float) -> Solution:
-        """The same features, with all scores divided by a number."""
-        return replace(self, **divided_parts(self, divisor))
+    def adjusted(self, adjustment: Adjustment, shares: np.ndarray) -> Solution:
+        """The same features, with adjusted scores; ``shares``: those of labels among the training documents."""
+        return replace(self, **adjusted_parts(self, adjustment, shares))
 
 
 def divided_parts(model: Any, divisor: float) -> dict[str, Any]:
@@ -112,6 +113,12 @@ def divided_parts(model: Any, divisor: float) -> dict[str, Any]:
         "word_scores": None if model.word_scores is None else model.word_scores.divided(divisor),
         "stability": None if model.stability is None else model.stability.divided(divisor),
     }
+
+
+def adjusted_parts(model: Any, adjustment: Adjustment, shares: np.ndarray) -> dict[str, Any]:
+    """The parts of a solution, or of what it became, that adjusted scores follow from."""
+    intercepts = adjustment.of(model.intercepts, shares)
+    return {**divided_parts(model, adjustment.temperature), "intercepts": intercepts}
 
 
 def stability_of(stability: Stability | None, feature: int, labels: Iterable[Any]) -> StabilityFields:

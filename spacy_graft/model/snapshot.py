@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from ..adjustment import Adjustment
 from ..extract.batches import read_streams, small_batches
 from ..extract.blocks import Block, ReadingBlock, VectorsBlock, is_ngram_block, is_vectors_block
 from ..extract.feature_lengths import bounded_lengths
 from ..extract.streams import Stream
 from ..extract.terms import NamedTerm, Term
-from ..graft.solution import divided_parts
+from ..graft.solution import adjusted_parts, divided_parts
 from .item_matching import add_item_scores
 from .matching import Blocks, CompiledFeatures, Matcher
 from .table import FeatureTable, Vocabularies
@@ -107,6 +108,10 @@ class Snapshot:
     def divided(self, divisor: float) -> Snapshot:
         """The same features, with all scores and contributions divided by a number."""
         return replace(self, **divided_parts(self, divisor))
+
+    def adjusted(self, adjustment: Adjustment, shares: np.ndarray) -> Snapshot:
+        """The same features, with adjusted scores; ``shares``: those of labels among the training documents."""
+        return replace(self, **adjusted_parts(self, adjustment, shares))
 
     def scores_like(self, other: Snapshot) -> bool:
         """Whether two snapshots, as of a component and of its fit, give every document the same scores."""

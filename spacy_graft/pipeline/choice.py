@@ -76,6 +76,8 @@ class HeldOut(Judge):
     corpus : ExtractedCorpus
     strings : StringStore
         Of the vocab of the documents.
+    shares : float64 (n_labels)
+        Of labels among the training documents.
     locked : bool
         Whether models have locked weights, which no temperature may change.
     examples : sequence of Example
@@ -88,11 +90,12 @@ class HeldOut(Judge):
         self,
         corpus: ExtractedCorpus,
         strings: StringStore,
+        shares: np.ndarray,
         locked: bool = False,
         examples: Sequence[Example] = (),
         judging: Sequence[bool] = (),
     ) -> None:
-        super().__init__(corpus.documents().targets.arrays, corpus.reader.exclusive, locked)
+        super().__init__(corpus.documents().targets.arrays, corpus.reader.exclusive, shares, locked)
         self.corpus = corpus
         self.strings = strings
         self.streams = corpus.streams()
@@ -126,7 +129,7 @@ class HeldOut(Judge):
         numbers[wanted_order] = order
         now = self
         if not np.array_equal(numbers, np.arange(len(own))):
-            now = HeldOut(self.corpus.some(numbers), self.strings, self.locked)
+            now = HeldOut(self.corpus.some(numbers), self.strings, self.shares, self.locked)
             now.texts_digest = self.texts_digest
         return known if now.digest == known.digest else now, numbers
 
@@ -188,7 +191,7 @@ class JudgedPoint:
     Attributes
     ----------
     snapshot : Snapshot, optional
-        Under the best refit, weights divided by the best temperature. None for a point that cannot be chosen any more.
+        Under the best refit, with adjusted scores. None for a point that cannot be chosen any more.
     report : Report
         With the mean log-loss of held-out documents, and its standard error.
     losses : float64 (n_documents)
@@ -403,8 +406,8 @@ class Choice:
             # Where it does not get better, another refit may be what is missing.
             trial = best_refit(trial, trial_of)
             fit.refit = trial.strength
-        temperature = trial.temperature
-        probabilities = held_out.probabilities(trial.scores / temperature)
+        adjustment = held_out.adjustment(trial.scores)
+        probabilities = held_out.probabilities(adjustment.of(trial.scores, held_out.shares))
         losses = held_out.losses(probabilities)
         thresholds = held_out.thresholds(probabilities)
         found = scorer(probabilities, thresholds)
@@ -412,13 +415,14 @@ class Choice:
         report = replace(
             fit.report.copy(),
             refit=trial.strength,
-            temperature=temperature,
+            **adjustment._asdict(),
             thresholds=thresholds,
             log_loss=held_out.mean(losses),
             log_loss_error=held_out.error(losses),
             held_out_digest=held_out.texts_digest,
         )
-        return JudgedPoint(trial.snapshot.divided(temperature), report, losses, probabilities, found), trial, searches
+        snapshot = trial.snapshot.adjusted(adjustment, held_out.shares)
+        return JudgedPoint(snapshot, report, losses, probabilities, found), trial, searches
 
     def _check_metric(self, scores: Mapping[str, Any]) -> None:
         metric = self.learner.metric

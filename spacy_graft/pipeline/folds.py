@@ -81,8 +81,10 @@ def splits_of(
         Of the vocab of the documents.
     """
     corpus, locked = training.corpus, training.learner.locks_weights
+    shares = corpus.documents().targets.shares()
     return [
-        Split(training.of(corpus.some(kept)), HeldOut(corpus.some(others), strings, locked)) for kept, others in numbers
+        Split(training.of(corpus.some(kept)), HeldOut(corpus.some(others), strings, shares, locked))
+        for kept, others in numbers
     ]
 
 
@@ -141,7 +143,7 @@ def judge_of_all(splits: list[Split]) -> Judge:
     """The held-out documents of all splits."""
     first = splits[0].held_out
     targets = Targets.joined([split.held_out.corpus.documents().targets for split in splits])
-    return Judge(targets.arrays, first.exclusive, first.locked)
+    return Judge(targets.arrays, first.exclusive, first.shares, first.locked)
 
 
 def scored_steps(

@@ -153,12 +153,13 @@ def warn_of_trained(component: TextCatGraft, texts: Iterable[str]) -> None:
         )
 
 
-def held_out_of(component: TextCatGraft, examples: list[Example]) -> HeldOut:
+def held_out_of(component: TextCatGraft, training: Training, examples: list[Example]) -> HeldOut:
     """The documents of examples of which a label of the component is known."""
     corpus = ExtractedCorpus(component.blocks, component.target_reader(skips_unknown=True))
     judging = [can_judge(component, example) for example in examples]
     corpus.add(words_added(compress(examples, judging), component.blocks, component.vocab))
-    return HeldOut(corpus, component.vocab.strings, bool(component.constraints.locks), examples, judging)
+    shares, locked = training.corpus.documents().targets.shares(), bool(component.constraints.locks)
+    return HeldOut(corpus, component.vocab.strings, shares, locked, examples, judging)
 
 
 def can_judge(component: TextCatGraft, example: Example) -> bool:

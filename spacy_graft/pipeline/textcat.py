@@ -599,11 +599,12 @@ class TextCatGraft(TrainablePipe):
         examples = list(examples)
         if not examples:
             raise ValueError(NOTHING_TO_SCORE.format(name=self.name))
-        if self.training is not None and self.training.takes_held_out:
-            known = self.training.held_out
-            held_out = known if known is not None and known.are(examples) else held_out_of(self, examples)
+        training = self.training
+        if training is not None and training.takes_held_out:
+            known = training.held_out
+            held_out = known if known is not None and known.are(examples) else held_out_of(self, training, examples)
             if len(held_out.corpus):
-                return choose(self, self.training, held_out, examples, kwargs)
+                return choose(self, training, held_out, examples, kwargs)
             warnings.warn(
                 f"[{self.name}] None of the {len(examples)} held-out documents has a label of the component: they "
                 f"choose no model, so that it is that of the last step, whose temperature is not known. The labels of "
@@ -667,6 +668,8 @@ class TextCatGraft(TrainablePipe):
         report = replace(
             report,
             temperature=divisor * report.temperature,
+            shift=report.shift / divisor,
+            tilt=report.tilt / divisor,
             thresholds=divided_thresholds(report.thresholds, divisor),
             log_loss=None,
             log_loss_error=None,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
 import numpy as np
 from spacy.tokens import Doc
 
+from ..adjustment import Adjustment
 from ..graft.constraints import FeatureNames
 from ..graft.emptiness import NothingToLearnError, why_empty
 from ..graft.report import Report
@@ -22,7 +23,7 @@ from ..graft.start import Fit, final_solution, start
 from ..heap import frozen_heap, trim_heap
 from ..held_out import ENOUGH_HELD_OUT, MANY_DOCUMENTS, rows_of_splits
 from ..index.places import IndexPlace, OnDisk
-from ..metrics import divided_thresholds, lifted_thresholds
+from ..metrics import lifted_thresholds
 from ..model.snapshot import Snapshot
 from .block_choice import leave_out
 from .checkpoints import Checkpoints
@@ -374,7 +375,7 @@ class Training:
     def _conclude(self, choice: Choice) -> Model:
         """The chosen model, after which nothing changes."""
         self._is_concluding = True
-        shares = self.corpus.documents().targets.shares()
+        shares = self._shares()
         try_strengths(choice.learner, self.choices(choice.learner), partial(self._take_strength, choice))
         optional = choice.learner.optional_blocks
         self.left_out = leave_out(optional, self.corpus.blocks, partial(self._is_needless, choice))
@@ -507,8 +508,9 @@ class Training:
         if like.thresholds is None:
             return like
         targets, n_labels = self.corpus.documents().targets, len(like.thresholds)
-        before, after = targets.some(np.arange(n_before)).shares()[:n_labels], targets.shares()[:n_labels]
-        return replace(like, thresholds=lifted_thresholds(like.thresholds, before, after, like.temperature))
+        shares = [of.shares() for of in (targets.some(np.arange(n_before)), targets)]
+        before, after = (like.adjustment.probabilities_of(of)[:n_labels] for of in shares)
+        return replace(like, thresholds=lifted_thresholds(like.thresholds, before, after))
 
     def path_to(self, like: Report) -> PointFit:
         """A new fit, of the present documents, network strength and blocks, at the point of a report.
@@ -530,7 +532,14 @@ class Training:
         """
         solution, report = self._last_refit(like, n_held_out)
         self.fit = None  # frees its memory before the model is named
-        return Model(self.named(solution).divided(report.temperature), report)
+        return Model(self._adjusted(solution, report), report)
+
+    def _adjusted(self, solution: Solution, report: Report) -> Snapshot:
+        return self.named(solution).adjusted(report.adjustment, self._shares())
+
+    def _shares(self) -> np.ndarray:
+        """Of labels among the training documents: float64 (n_labels)."""
+        return self.corpus.documents().targets.shares()
 
     def _last_refit(self, like: Report, n_held_out: int) -> tuple[Solution, Report]:
         """The solution and the report of this model."""
@@ -539,7 +548,7 @@ class Training:
         trim_heap()
         solution = self._final_solution(fit)
         report = replace(
-            with_calibration_of(like, fit.report, fit.learner.locks_weights),
+            with_calibration_of(like, fit.report, fit.learner.locks_weights, self._shares()),
             refit=like.refit,
             n_held_out=n_held_out,
             held_out_digest=like.held_out_digest,
@@ -758,14 +767,16 @@ class ResumedTraining(Training):
     def _calibrated_as_before(self) -> Model:
         """The model of a fit that is no path, with the temperature and the thresholds of the model before."""
         assert self.fit is not None
-        snapshot = self.named(self._final_solution(self.fit))
+        solution = self._final_solution(self.fit)
         locked = getattr(self.learner, "locks_weights", False)  # not of learners without constraints
-        report = with_calibration_of(self._report, self.fit.report, locked)
-        return Model(snapshot.divided(report.temperature), report)
+        report = with_calibration_of(self._report, self.fit.report, locked, self._shares())
+        return Model(self._adjusted(solution, report), report)
 
 
-def with_calibration_of(like: Report, report: Report, locked: bool) -> Report:
-    """A copy of a report with the temperature, 1 if weights are locked, and the thresholds of another."""
-    temperature = 1.0 if locked else like.temperature
-    thresholds = divided_thresholds(like.thresholds, temperature / like.temperature)
-    return replace(report.copy(), temperature=temperature, thresholds=thresholds)
+def with_calibration_of(like: Report, report: Report, locked: bool, shares: np.ndarray) -> Report:
+    """A copy of a report with the adjustment, none if weights are locked, and the thresholds of another."""
+    adjustment = Adjustment() if locked else like.adjustment
+    thresholds = like.thresholds
+    if thresholds is not None and adjustment != like.adjustment:
+        thresholds = like.adjustment.thresholds_before(thresholds, shares)
+    return replace(report.copy(), **adjustment._asdict(), thresholds=thresholds)
