@@ -81,18 +81,10 @@ class ClassTargets:
     def of_labels(cls, y: Any) -> ClassTargets:
         """Targets of documents with one label each."""
         values = one_column(y)
-        # NumPy's strings of any length become Python's, whose type can be saved.
-        array = values if isinstance(values, np.ndarray) and values.dtype.kind != "T" else None
-        labels_of = values.tolist() if array is not None else list(map(as_python, values))
-        kind = next((type(label).__name__ for label in labels_of if isinstance(label, list | set | Mapping)), None)
-        if kind is not None:
-            raise ValueError(
-                f"Each document has one label, but y has a {kind}. With multilabel=True it has any number."
-            )
-        rows, labels = sets_and_labels([(label,) for label in labels_of])
+        rows, labels = sets_and_labels([(label,) for label in single_labels(values)])
         classes = as_classes(labels)
-        if array is not None:
-            classes = classes.astype(array.dtype)
+        if is_array_of_labels(values):
+            classes = classes.astype(values.dtype)
         return cls(classes, has_label(rows, labels, True), True)
 
     def __len__(self) -> int:
@@ -204,12 +196,46 @@ def labels_that_hold(number: int, value: Any) -> Iterable[Any]:
     return [label for label, holds in value.items() if holds]
 
 
+def is_array_of_labels(values: Any) -> bool:
+    """Whether labels are an array; NumPy's strings of any length become Python's, whose type can be saved."""
+    return isinstance(values, np.ndarray) and values.dtype.kind != "T"
+
+
+def single_labels(values: Any) -> list[Any]:
+    """The label of each document as Python has it; a ValueError for collections of labels."""
+    labels = values.tolist() if is_array_of_labels(values) else list(map(as_python, values))
+    kind = next((type(label).__name__ for label in labels if isinstance(label, list | set | Mapping)), None)
+    if kind is not None:
+        raise ValueError(f"Each document has one label, but y has a {kind}. With multilabel=True it has any number.")
+    return labels
+
+
+def expected_labels(y: Any, classes: list[Any]) -> list[Any]:
+    """The label of each document, to be compared with predictions of classes; a ValueError for other kinds of targets.
+
+    Labels that the model does not know are wrong predictions. If it knows none, and all its own are strings while these
+    are not, or the other way round, something else was given.
+    """
+    if scipy.sparse.issparse(y):
+        raise ValueError("Each document has one label, but y is a sparse matrix.")
+    labels = single_labels(one_column(y))
+    if len({isinstance(label, str) for label in [*labels, *classes]}) == 2 and set(classes).isdisjoint(labels):
+        raise ValueError(
+            f"y must have labels such as the model was trained on ({listed(classes[:3])}), but the first is "
+            f"{labels[0]!r:.60}."
+        )
+    return labels
+
+
 def label_sets(y: Any, classes: list[Any]) -> list[set[Any]]:
     """The labels of each document, from collections of them or from a matrix with a column for each of the classes.
 
-    Where 0 or 1 is a label, lists of them are collections.
+    Where 0 or 1 is a label, lists of them are collections. Columns of a DataFrame with the names of the classes may be
+    in any order.
     """
     require_targets(y)
+    if hasattr(y, "columns") and set(y.columns) == set(classes):
+        y = y[classes]
     are_labels = isinstance(y, list | tuple) and not {0, 1}.isdisjoint(classes)
     matrix = None if are_labels else indicator_of(y, True)
     if matrix is not None and matrix.shape[1] == len(classes):

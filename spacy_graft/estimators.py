@@ -15,8 +15,11 @@ LEARNER_PREFIX = "learner__"
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
-    from sklearn.exceptions import DataConversionWarning, NotFittedError
+    from sklearn.exceptions import ConvergenceWarning, DataConversionWarning, NotFittedError
 except ImportError:
+
+    class ConvergenceWarning(UserWarning):  # type: ignore[no-redef]
+        """A fit has not come to its optimum."""
 
     class NotFittedError(ValueError, AttributeError):  # type: ignore[no-redef]
         """A method was called that needs a fitted estimator."""

@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse
 
 from .estimator_files import SavedEstimator, SavedSpace, checked_values
+from .estimators import ConvergenceWarning
 from .extract.blocks import BlockKind, CombinationBlock
 from .extract.combinations import Combinations
 from .extract.feature_lengths import bounded_lengths
@@ -21,7 +22,7 @@ from .extract.texts import Words
 from .graft.constraints import PRODUCT_SIGN, FeatureNames
 from .graft.data import TrainingData
 from .graft.report import Report
-from .graft.settings import GraftingPath
+from .graft.settings import GraftingPath, PenaltySettings
 from .graft.solution import Solution
 from .graft.start import Fit, is_learner, start
 from .matrices import (
@@ -521,8 +522,11 @@ def checked_learner(owner: str, learner: Any, default: Any) -> Any:
     return default if learner is None else learner
 
 
-def warn_of_unused_options(owner: str, learner: Any, stacklevel: int) -> None:
-    """Warn of options that an estimator does not look at, if they are set; ``stacklevel`` is that of the caller."""
+def warn_of_unused_options(owner: str, learner: Any, holds_out: bool, stacklevel: int) -> None:
+    """Warn of options that an estimator does not look at, if they are set; ``stacklevel`` is that of the caller.
+
+    ``holds_out``: whether held-out documents choose a point of the path.
+    """
     if not isinstance(learner, GraftingPath):
         return
     default = GraftingPath()
@@ -530,6 +534,28 @@ def warn_of_unused_options(owner: str, learner: Any, stacklevel: int) -> None:
     if unused:
         message = f"{owner} does not look at {listed(unused)} of its learner: these are for components and their dev."
         warnings.warn(message, UserWarning, stacklevel=stacklevel + 1)
+    if not holds_out and learner.parsimony == "one_se":
+        warnings.warn(
+            f'{owner} holds out no documents: parsimony = "one_se" has no effect, and the model is the last point of '
+            f"the path. Give a number of features, or choose l1 or max_features by a search.",
+            UserWarning,
+            stacklevel=stacklevel + 1,
+        )
+
+
+def warn_unless_converged(owner: str, learner: Any, report: Report, stacklevel: int) -> None:
+    """Warn of weights that are not the optimum; ``stacklevel`` is that of the caller.
+
+    Not if the learner is one that stops early.
+    """
+    if isinstance(learner, PenaltySettings) and not report.converged:
+        warnings.warn(
+            f"{owner}: the fit has ended before its optimum, at a relative duality gap of {report.relative_gap:.2g}, "
+            f"above tol = {learner.tol:g}. The numbers are badly scaled: bring the values of all columns to similar "
+            f"sizes around 0 (StandardScaler), and the weights of documents to about 1.",
+            ConvergenceWarning,
+            stacklevel=stacklevel + 1,
+        )
 
 
 def n_documents(documents: Any) -> int:

@@ -28,6 +28,7 @@ from .item_model import (
     finished_fit,
     n_documents,
     warn_of_unused_options,
+    warn_unless_converged,
 )
 from .matrices import numbered_groups
 from .messages import listed
@@ -233,7 +234,7 @@ class GraftRanker(LearnerEstimator, SealedEstimator):
             weights, no group has two candidates, or a value is not finite, or with combinations outside [0, 1].
         """
         learner, space = self._checked_learner(), self._own_space()
-        warn_of_unused_options("GraftRanker", learner, stacklevel=2)
+        warn_of_unused_options("GraftRanker", learner, False, stacklevel=2)
         candidates = space.learn(X, names)
         grouped = Groups(groups, n_documents(candidates))
         shares = grouped.shares(targets_of(y))
@@ -252,7 +253,8 @@ class GraftRanker(LearnerEstimator, SealedEstimator):
         )
         with one_thread_of("blas"):
             fit = finished_fit(learner, data)
-        warn_if_empty(learner, fit.report, data.n_documents, stacklevel=2)
+        warn_if_empty(learner, fit.report, data.n_documents, self.learner is None, stacklevel=2)
+        warn_unless_converged("GraftRanker", learner, fit.report, stacklevel=2)
         model, params = space.model(fit.solution(), candidates), kept_params(self.get_params(deep=False))
         # Until here nothing has changed.
         self.report_, self._fitted_params, self._space, self._model = fit.report, params, space, model

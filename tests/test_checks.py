@@ -353,3 +353,10 @@ def test_earlier_components_annotate_the_documents(check: Check, train_records: 
 def test_a_pipeline_without_a_graft_component_is_refused(check: Check, blank: Language) -> None:
     with pytest.raises(ValueError, match="There is no enabled graft component"):
         check(blank, [])
+
+
+def test_label_errors_choose_nothing(blank: Language) -> None:
+    """Their short paths have no networks or word vectors; a warning would be an error here."""
+    learner = {"@graft_learners": "spacy_graft.GraftingPath.v1", "network_choices": [0.0], "vectors_choices": [0.0]}
+    nlp = make_nlp(learner=learner | {"network_alpha": 0.5})
+    assert label_errors(nlp, make_examples(nlp, make_records(60, 1))) == []

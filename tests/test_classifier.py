@@ -13,7 +13,7 @@ import pytest
 import scipy.sparse
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.feature_selection import RFE, SelectFromModel
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.multiclass import OneVsRestClassifier
@@ -270,6 +270,7 @@ def test_combinations_may_be_penalised_more():
     assert all(len(feature.names) == 1 for feature in penalised.features())
 
 
+@pytest.mark.filterwarnings("ignore:The trained model has no features")
 @pytest.mark.parametrize("degree", [1, 2])
 def test_it_is_an_estimator_of_scikit_learn(degree):
     # The checks of values scale nothing to [0, 1], as combinations need it.
@@ -461,6 +462,7 @@ def test_missing_and_continuous_labels_are_refused(labels):
         GraftClassifier(Grafting(l1=0.1), multilabel=isinstance(labels[0], list)).fit([{"a"}, {"b"}] * 2, labels)
 
 
+@pytest.mark.filterwarnings("ignore:The trained model has no features")
 def test_collections_of_as_many_labels_each_are_no_matrix():
     documents = [{"good"}, {"bad"}, {"x"}, {"y"}]
     of_lists, of_sets = (
@@ -730,3 +732,50 @@ def test_a_learner_shows_the_options_that_are_changed():
     assert repr(GraftClassifier(Grafting(l1=2.0))) == "GraftClassifier(learner=Grafting(l1=2.0))"
     assert repr(GraftingPath(stability=0.0)) == "GraftingPath(stability=0.0)"  # not False, which it is equal to
     assert repr(GraftingPath(steps=5, metric="cats_macro_f")) == "GraftingPath(steps=5, metric='cats_macro_f')"
+
+
+def test_a_fit_that_does_not_come_to_its_optimum_says_so():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([1e12 + 1e3 * rng.random(60), rng.normal(size=60)])
+    y = X[:, 1] > 0.0
+    with pytest.warns(ConvergenceWarning, match="the fit has ended before its optimum, at a relative"):
+        model = GraftClassifier().fit(X, y)
+    assert not model.report_.converged
+    with pytest.warns(ConvergenceWarning, match="GraftRanker: the fit"):
+        GraftRanker().fit(X, y.astype(int), groups=np.repeat(np.arange(6), 10))
+
+
+def test_parsimony_by_held_out_documents_is_not_ignored_in_silence():
+    X, y = np.eye(4)[[0, 1, 2, 3] * 10], [0, 1, 0, 1] * 10
+    with pytest.warns(UserWarning, match='GraftClassifier holds out no documents: parsimony = "one_se" has no effect'):
+        GraftClassifier(GraftingPath(parsimony="one_se")).fit(X, y)
+    GraftClassifier(GraftingPath(parsimony=4)).fit(X, y)  # without a warning
+
+
+def test_targets_of_another_kind_have_no_score():
+    X = np.eye(3)[[0, 1, 2] * 10]
+    named = GraftClassifier().fit(X, ["a", "b", "c"] * 10)
+    assert named.score(X[:2], ["d", "e"]) == 0.0  # labels that are not known
+    with pytest.raises(ValueError, match=r"y must have labels such as the model was trained on .*but the first is 0"):
+        named.score(X, [0, 1, 2] * 10)
+    with pytest.raises(ValueError, match="1d array"):
+        named.score(X, np.eye(3)[[0, 1, 2] * 10])
+    for sparse in (scipy.sparse.csr_matrix, scipy.sparse.csr_array):
+        with pytest.raises(ValueError, match="y is a sparse matrix"):
+            named.score(X, sparse(np.eye(3)[[0, 1, 2] * 10]))
+    with pytest.raises(ValueError, match="y has a list"):
+        named.score(X, [["a"], ["b"], ["c"]] * 10)
+
+
+def test_columns_of_targets_may_have_another_order():
+    X = np.eye(3)[[0, 1, 2] * 10]
+    model = GraftClassifier(multilabel=True).fit(X, [["a"], ["b"], ["a", "c"]] * 10)
+    table = pd.DataFrame({"c": [0, 0, 1] * 10, "a": [1, 0, 1] * 10, "b": [0, 1, 0] * 10})
+    assert model.score(X, table) == model.score(X, table[["a", "b", "c"]]) == 1.0
+
+
+def test_a_model_of_small_values_without_features_is_warned_of():
+    X, y = 1e-3 * np.eye(2)[[0, 1] * 20], [0, 1] * 20
+    with pytest.warns(UserWarning, match=r"no features.*l1 = 1 is too large: features enter only below 0\.01"):
+        GraftClassifier().fit(X, y)
+    GraftClassifier(Grafting(l1=1.0)).fit(X, y)  # as in a search over l1

@@ -15,6 +15,7 @@ import tomllib
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 from typing import IO, Any
 
 import pytest
@@ -680,6 +681,20 @@ def test_diff_writes_a_page(pipeline: Path, other_pipeline: Path, tmp_path: Path
     assert page.startswith("<!doctype html>")
     for expected in ("Changed weights", "labels: +games, -sport", "graft-columns"):
         assert expected in page
+
+
+def test_weights_that_were_or_become_0_changed() -> None:
+    """Of many labels, features have those that are not 0."""
+    from spacy_graft.cli.diff import difference_of
+
+    def model(weights: dict[str, float]) -> Any:
+        feature = SimpleNamespace(block="words", text="goal", weights=weights)
+        model = SimpleNamespace(attrs={"snapshot": SimpleNamespace(word_scores=None)})
+        labels = ("a", "b", "c")
+        return SimpleNamespace(model=model, labels=labels, features=lambda: [feature], scoring_options=dict)
+
+    found = difference_of(model({"a": 1.0, "c": 3.0}), model({"b": 2.0, "c": 3.0})).weight_changes
+    assert {(change.label, change.before, change.after) for change in found} == {("a", 1.0, 0.0), ("b", 0.0, 2.0)}
 
 
 def test_diff_of_equal_models(pipeline: Path) -> None:

@@ -83,9 +83,9 @@ def test_a_point_of_a_path_is_not_at_a_limit_that_there_is_not():
 def test_what_a_fold_lacks_is_not_said_of_all_documents() -> None:
     report = start(GraftingPath(), training_data(TEXTS, np.eye(2)[[0, 0, 1, 1]], min_df=5)).report
     with warnings_of_all_documents():
-        warn_if_empty(GraftingPath(), report, len(TEXTS), stacklevel=1)
+        warn_if_empty(GraftingPath(), report, len(TEXTS), False, stacklevel=1)
     with pytest.warns(UserWarning, match="The trained model has no features"):
-        warn_if_empty(GraftingPath(), report, len(TEXTS), stacklevel=1)
+        warn_if_empty(GraftingPath(), report, len(TEXTS), False, stacklevel=1)
 
 
 def test_all_documents_have_one_label():

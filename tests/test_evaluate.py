@@ -6,6 +6,7 @@ import json
 import sys
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 import spacy
@@ -226,3 +227,21 @@ def test_documents_that_the_model_was_trained_on_are_told(
     for score in (partial(evaluate, nlp), dataset_scores, partial(dataset_figures, fragments=False)):
         with pytest.warns(UserWarning, match=f"chosen by these {len(dev)} documents, and then trained on them"):
             score(component, dev)
+
+
+def test_later_components_do_not_count(several: Language, tmp_path: Path) -> None:
+    """They can replace what the component said."""
+    nlp = several.from_config(several.config)
+    nlp.from_bytes(several.to_bytes())
+    examples = make_examples(nlp, make_records(20, 3))
+    component: Any = nlp.get_pipe("textcat_graft_multilabel")
+    expected = evaluate(nlp, component, examples)
+    nlp.add_pipe("forgetful", last=True)
+    assert nlp(examples[0].text).cats == {}
+    assert evaluate(nlp, component, make_examples(nlp, make_records(20, 3))) == expected
+
+
+@Language.component("forgetful")
+def forgetful(doc: Any) -> Any:
+    doc.cats = {}
+    return doc

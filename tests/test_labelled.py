@@ -76,7 +76,7 @@ def test_examples_are_not_kept(blank: Language) -> None:
         (["x", "y"], ["a", ["b", None]], "The labels of document 2 are"),
         (["x", "y"], ["a", ["b\ud800"]], r"A label of document 2, 'b\\ud800', has an unpaired surrogate"),
         (["x", "y"], ["a", {"\ud800": 1}], r"A label of document 2, '\\ud800', has an unpaired surrogate"),
-        ([("x", "a"), ("y",)], None, r"Document 2 is \('y',\)\. Give pairs"),
+        ([("x", "a"), ("y",)], None, r"Document 2 is \('y',\) \(tuple\)\. Give pairs"),
         ([(3, "a")], None, "The text of document 1 must be a string, but is 3"),
         (["x", None], ["a", "b"], "The text of document 2 must be a string, but is None"),
         ([("x", "a")], ["a"], r"fit\(nlp, examples, dev=examples\)"),

@@ -357,6 +357,7 @@ def test_what_cannot_be_learnt_from_is_refused(X, y, groups, message):
         GraftRanker(degree=2).fit(X, y, groups)
 
 
+@pytest.mark.filterwarnings("ignore:The trained model has no features")
 def test_other_mistakes():
     with pytest.raises(ValueError, match="learner must be a Grafting or a GraftingPath"):
         GraftRanker(CoordinateAscent()).fit(MATRIX, BEST, GROUPS)
@@ -399,6 +400,7 @@ NOT_FOR_GROUPS = {
 }
 
 
+@pytest.mark.filterwarnings("ignore:The trained model has no features")
 def test_it_is_an_estimator_of_scikit_learn():
     results = check_estimator(GraftRanker(), expected_failed_checks=NOT_FOR_GROUPS, on_skip=None)
     assert {result["check_name"] for result in results if result["status"] == "failed"} == set()

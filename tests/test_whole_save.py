@@ -157,3 +157,39 @@ def test_spacy_train_that_cannot_write_ends_with_one_line(corpus: Path, tmp_path
     (line,) = result.stderr.strip().splitlines()
     assert line.startswith(f"The pipeline cannot be written to {tmp_path / 'out' / 'model-last'}: File too large.")
     assert not os.listdir(tmp_path / "out")
+
+
+def test_a_link_stays_one(fitted: Language, tmp_path: Path) -> None:
+    (tmp_path / "store").mkdir()
+    (tmp_path / "model-last").symlink_to(tmp_path / "store")
+    whole_save.save_whole(fitted, tmp_path / "model-last")
+    assert (tmp_path / "model-last").is_symlink()
+    assert spacy.load(tmp_path / "store")(TEXT).cats == fitted(TEXT).cats
+
+
+def test_an_interruption_puts_back_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("model", "new"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / name).touch()
+    replace, calls = os.replace, []
+
+    def interrupted(*paths: Path) -> None:
+        replace(*paths)
+        calls.append(paths)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        whole_save.replace_folder(tmp_path / "model", tmp_path / "new")
+    assert os.listdir(tmp_path / "model") == ["model"]
+
+
+def test_only_what_spacy_copies_needs_room_for_a_copy(
+    fitted: Language, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(whole_save.shutil, "disk_usage", lambda _: SimpleNamespace(free=0))
+    whole_save.save_whole(fitted, tmp_path / "model")
+    with pytest.raises(SystemExit, match="a copy for model-best"):
+        whole_save.save_whole(fitted, tmp_path / "model-last")
+    assert os.listdir(tmp_path) == ["model"]

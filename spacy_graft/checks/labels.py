@@ -204,7 +204,7 @@ def unweighted_losses(component: TextCatGraft, examples: list[Example], probabil
 
 
 def shortened(learner: Any) -> Any:
-    """Return the learner with a shorter path; a learner without a path is returned unchanged."""
+    """Return the learner with a shorter path and nothing to choose; a learner without a path is returned unchanged."""
     if not isinstance(learner, GraftingPath):
         return learner
     return replace(
@@ -213,6 +213,9 @@ def shortened(learner: Any) -> Any:
         l1_min_ratio=max(learner.l1_min_ratio, L1_MIN_RATIO),
         max_features=min(learner.max_features or MAX_FEATURES, MAX_FEATURES),
         refit=learner.first_refit,
+        network_choices=(),
+        vectors_choices=(),
+        optional_blocks=(),
     )
 
 

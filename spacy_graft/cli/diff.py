@@ -125,10 +125,13 @@ def diff_command(
 def difference_of(before: TextCatGraft, after: TextCatGraft) -> ModelDifference:
     """Compare two trained components."""
     old, new = weights_by_feature(before), weights_by_feature(after)
+    shared_labels = [label for label in before.labels if label in after.labels]
     shared = [
-        Change(key[1], key[0], label, weight, new[key][label])
+        Change(key[1], key[0], label, weight, new_weight)
         for key, weights in old.items() if key in new
-        for label, weight in weights.items() if label in new[key] and weight != new[key][label]
+        for label in shared_labels
+        # Features of many labels have those that are not 0.
+        if (weight := weights.get(label, 0.0)) != (new_weight := new[key].get(label, 0.0))
     ]  # fmt: skip
     return ModelDifference(
         labels_added=[label for label in after.labels if label not in before.labels],

@@ -61,13 +61,14 @@ def why_empty(learner: Any, report: Report, n_documents: int) -> str | None:
     return f"{NO_FEATURES}: it predicts the same for all documents. {cause(learner, report, n_documents)}"
 
 
-def warn_if_empty(learner: Any, report: Report, n_documents: int, stacklevel: int) -> None:
+def warn_if_empty(learner: Any, report: Report, n_documents: int, is_default: bool, stacklevel: int) -> None:
     """Warn of an estimator's model without features.
 
-    Not if no feature reaches its strength, since searches try such ones, and not if none is stable, which is what was
-    asked.
+    Not if no feature reaches the strength of a learner that was given, since searches try such ones, and not if none is
+    stable, which is what was asked.
     """
-    if getattr(learner, "least_stability", None) is not None or exceeding_option(learner, report) is not None:
+    is_too_strong = not is_default and exceeding_option(learner, report) is not None
+    if getattr(learner, "least_stability", None) is not None or is_too_strong:
         return
     if reason := why_empty(learner, report, n_documents):
         warnings.warn(reason, stacklevel=stacklevel + 1)

@@ -19,14 +19,12 @@ def graft_components(nlp: Language) -> dict[str, TextCatGraft]:
 
 @contextmanager
 def later_components_disabled(nlp: Language, component: TextCatGraft) -> Iterator[None]:
-    """Predictions of a pipeline whose labels are those of one graft component.
+    """Predictions of a pipeline up to one graft component.
 
-    In ``doc.cats``, the last component decides what is said of a label that several have. Earlier ones may annotate for
-    this one.
+    Later components may replace what it wrote into ``doc.cats``; earlier ones may annotate for it.
     """
-    grafts = list(graft_components(nlp).items())
-    place = next(k for k, (_, graft) in enumerate(grafts) if graft is component)
-    with nlp.select_pipes(disable=[name for name, _ in grafts[place + 1 :]]):
+    place = next(k for k, (_, pipe) in enumerate(nlp.pipeline) if pipe is component)
+    with nlp.select_pipes(disable=nlp.pipe_names[place + 1 :]):
         yield
 
 

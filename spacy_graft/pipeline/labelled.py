@@ -94,7 +94,10 @@ def unzipped(pairs: Iterable[Any]) -> tuple[list[str], list[DocumentLabels]]:
     labels: list[DocumentLabels] = []
     for number, pair in enumerate(pairs, start=1):
         if not isinstance(pair, tuple | list) or len(pair) != 2:
-            raise ValueError(f"Document {number} is {pair!r}. Give pairs of a text and its labels.")
+            raise ValueError(
+                f"Document {number} is {pair!r:.60} ({type(pair).__name__}). Give pairs of a text and its labels; of "
+                f"texts and labels apart, zip(texts, labels) has them."
+            )
         texts.append(pair[0])
         labels.append(pair[1])
     return texts, labels

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from spacy.language import Language
+from spacy.training.loop import DIR_MODEL_BEST, DIR_MODEL_LAST
 
 from ..files import hidden_beside, reason_of
 from ..messages import listed
@@ -69,14 +70,15 @@ def save_whole(nlp: Language, path: str | Path, **options: Any) -> None:
     SystemExit
         If it cannot be written: ``spacy train`` is a command, which ends with the message and no traceback.
     """
-    path = Path(path)
+    path = Path(path).resolve()  # a link to a folder stays one
     temporary = hidden_beside(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         add_card(nlp)
         with without_places(nlp):
             nlp.to_disk(temporary, **options)
-        require_room(temporary, path)
+        if path.name == DIR_MODEL_LAST:
+            require_room(temporary, path.with_name(DIR_MODEL_BEST))
         replace_folder(path, temporary)
     except OSError as error:
         raise SystemExit(
@@ -98,12 +100,12 @@ def without_places(nlp: Language) -> Iterator[None]:
             options[name]["shards"] = place
 
 
-def require_room(written: Path, path: Path) -> None:
+def require_room(written: Path, best: Path) -> None:
     """Raise an OSError if there is no room for the copy that ``spacy train`` makes of its best pipeline.
 
     It first deletes the best pipeline so far, and would leave half of one.
     """
-    needed = size_of(written) - size_of(path.with_name("model-best"))
+    needed = size_of(written) - size_of(best)
     free = shutil.disk_usage(written).free
     if free < needed:
         raise OSError(f"a copy for model-best needs {needed:,} bytes, but only {free:,} are free")
@@ -117,11 +119,11 @@ def size_of(folder: Path) -> int:
 def replace_folder(path: Path, new: Path) -> None:
     """Put a new folder in the place of another, which is deleted; or stays, if that fails."""
     old = new.with_name(f"{new.name}.old")
-    if path.exists():
-        os.replace(path, old)
     try:
+        if path.exists():
+            os.replace(path, old)
         os.replace(new, path)
-    except OSError:
+    except BaseException:  # Ctrl-C as well
         if old.exists():
             os.replace(old, path)
         raise
