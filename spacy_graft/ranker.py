@@ -189,10 +189,10 @@ class GraftRanker(LearnerEstimator, SealedEstimator):
         return DocSpace("GraftRanker", self.blocks, self._checked_learner())
 
     def _saved_labels(self) -> dict[str, Any]:
-        return {}
+        return {"n_groups": self._n_groups}
 
     def _restore_labels(self, labels: dict[str, Any]) -> int:
-        checked_values(labels)
+        (self._n_groups,) = checked_values(labels, n_groups=int)
         return 1
 
     def fit(
@@ -294,7 +294,7 @@ class GraftRanker(LearnerEstimator, SealedEstimator):
     ) -> float:
         """Return the share of groups whose best candidate is correct: its ``y`` is above 0."""
         scores = self.decision_function(X)
-        if groups is None and len(scores) > 1 and getattr(self, "_n_groups", 1) > 1:
+        if groups is None and len(scores) > 1 and self._n_groups > 1:
             warnings.warn(
                 f"GraftRanker was trained on {self._n_groups:,} groups, but is scored without groups: all "
                 f"{len(scores):,} candidates are taken for one group. Give groups; scikit-learn needs metadata routing "

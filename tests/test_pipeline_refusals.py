@@ -147,6 +147,8 @@ def test_labels_that_are_no_strings(nlp: Language) -> None:
         component.add_label(3)
     with pytest.raises(ValueError, match="Labels are non-empty strings, but one is 3"):
         start(nlp, CATS, labels=["a", 3])
+    with pytest.raises(ValueError, match="labels must be a list of strings, not the string 'sport'"):
+        start(nlp, CATS, labels="sport")
 
 
 @pytest.mark.parametrize("text", ["", " \n "])

@@ -415,12 +415,15 @@ def test_it_is_an_estimator_of_scikit_learn():
     assert best.coef_.shape == (1, len(best.get_feature_names_out()))
 
 
-def test_forgotten_groups_are_told_of():
+def test_forgotten_groups_are_told_of(tmp_path):
     items, y, groups = [["good"], ["bad"], ["good"], ["worse"]], [1, 0, 1, 0], [0, 0, 1, 1]
     ranker = GraftRanker(Grafting(l1=0.1)).fit(items, y, groups)
     assert ranker.predict(items, groups).sum() == 2
     with pytest.warns(UserWarning, match="trained on 2 groups, but is scored without groups: all 4 candidates"):
         ranker.score(items, y)
+    ranker.save(tmp_path / "ranker")
+    with pytest.warns(UserWarning, match="trained on 2 groups, but is scored without groups"):
+        GraftRanker.load(tmp_path / "ranker").score(items, y)
     # The candidates of one choice need none.
     assert ranker.predict(items[:2]).tolist() == [True, False]
 

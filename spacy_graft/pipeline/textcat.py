@@ -367,6 +367,8 @@ class TextCatGraft(TrainablePipe):
         """
         if not callable(get_examples):
             raise TypeError(Errors.E930.format(method=f"{type(self).__name__}.initialize", obj=type(get_examples)))
+        if isinstance(labels, str):
+            raise ValueError(f"[{self.name}] labels must be a list of strings, not the string {labels!r}.")
         self._require_lasting_words()
         if nlp is not None and is_loop_of_spacy(get_examples):
             suit_loop(nlp, self)
@@ -766,7 +768,7 @@ class TextCatGraft(TrainablePipe):
             doc.cats.update(zip(names[others].tolist(), probabilities[others].tolist(), strict=True))
 
     def get_loss(self, examples: Examples, scores: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return the mean log-loss of documents, and the gradient of their total loss by linear scores.
+        """Return the log-loss of documents, and the gradient of their total loss by linear scores.
 
         Parameters
         ----------
@@ -777,7 +779,7 @@ class TextCatGraft(TrainablePipe):
         Returns
         -------
         loss : float
-            In nats; 0 of no examples.
+            The sum of weighted losses by the number of documents, in nats; 0 of no examples.
         gradient : float64 (n_documents, n_labels)
         """
         reader = self.target_reader()
