@@ -225,6 +225,7 @@ def test_explain_writes_a_page(pipeline: Path, tmp_path: Path) -> None:
         assert page.startswith("<!doctype html>")
         assert page.count("<!doctype html>") == 1
         assert page.count('<div class="graft">') == texts
+        assert page.count("<style>") == 1
         assert "<b>goal" not in page
         assert page.count(' lang="xx"') == texts
         assert ("line 2, id &lt;i&gt;" in page) == (texts == 2)

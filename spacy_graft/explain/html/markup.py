@@ -109,7 +109,12 @@ class Html(str):
 
 def fragment(*parts: str) -> str:
     """HTML for any place of a page; its style applies to its own content only."""
-    return f'<div class="graft">\n<style>\n{package_file("style.css")}</style>\n{"".join(parts)}\n</div>\n'
+    return f'<div class="graft">\n{style_of_fragments()}{"".join(parts)}\n</div>\n'
+
+
+def style_of_fragments() -> str:
+    """The style of fragments."""
+    return f"<style>\n{package_file('style.css')}</style>\n"
 
 
 def side_by_side(fragments: Sequence[str]) -> str:
@@ -128,5 +133,10 @@ def whole_page(title: str, body: str, head: str = "") -> str:
 
 
 def interactive_page(title: str, body: str) -> str:
-    """A complete HTML document whose tables can be sorted and filtered; without scripts all is there as well."""
+    """A complete HTML document whose tables can be sorted and filtered; without scripts all is there as well.
+
+    Of several fragments in the body, the first one has the style.
+    """
+    before, found, after = body.partition(style_of_fragments())
+    body = before + found + after.replace(found, "") if found else body
     return whole_page(title, f"{body}<script>\n{package_file('page.js')}</script>\n")
