@@ -101,7 +101,7 @@ def judged_at_point(
     train, dev = split(nlp, records)
     training, fit = at_point(nlp, train, like)
     component = component_of(nlp)
-    held_out = held_out_of(component, training, dev)
+    held_out = held_out_of(component, dev, training.shares())
     trial = trials_of(fit, training.named(fit.solution()), held_out)(LEARNER["refit"])
     adjustment = held_out.adjustment(trial.scores)
     component.set_snapshot(trial.snapshot.adjusted(adjustment, held_out.shares), fit.report)

@@ -121,7 +121,7 @@ def test_the_last_step_trains_again_on_all_documents(noisy: list[Record]) -> Non
     whole.initialize(lambda: examples)
     for _ in range(report.points):
         whole.update(examples[:4])
-    shares = training_of(whole).corpus.documents().targets.shares()
+    shares = training_of(whole).shares()
     whole_component = component_of(whole)
     adjusted = whole_component.model.attrs["snapshot"].adjusted(report.adjustment, shares)
     whole_component.set_snapshot(adjusted, whole_component.report)
@@ -383,7 +383,7 @@ def test_scores_of_held_out_documents_are_those_of_predictions(noisy: list[Recor
     for _ in range(4):
         nlp.update(train[:4])
     component = component_of(nlp)
-    scores = held_out_of(component, training_of(nlp), dev).scores(component.model.snapshot)  # type: ignore[attr-defined]
+    scores = held_out_of(component, dev, training_of(nlp).shares()).scores(component.model.snapshot)  # type: ignore[attr-defined]
     expected = component.model.predict([example.predicted for example in dev])
     np.testing.assert_array_equal(scores, expected)
 
@@ -395,7 +395,7 @@ def test_the_refit_has_the_least_log_loss_around(noisy: list[Record]) -> None:
     for _ in range(5):
         nlp.update(train[:4])
     fit: Any = training_of(nlp).fit
-    held_out = held_out_of(component_of(nlp), training_of(nlp), dev)
+    held_out = held_out_of(component_of(nlp), dev, training_of(nlp).shares())
     trial_of = trials_of(fit, component_of(nlp).model.attrs["snapshot"], held_out)
     best = best_refit(trial_of(2.0), trial_of)
     assert isinstance(best, Trial)

@@ -36,9 +36,16 @@ def cluster():
 
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as local:
         yield local
-        for client in [on_cluster.client_of(local.scheduler_address, 2)]:
-            client.close()
-        on_cluster.client_of.cache_clear()
+        close_clients()
+
+
+def close_clients():
+    """All of them: a client that stays open goes on in a thread, beside the tests of other modules."""
+    from distributed import Client
+
+    for client in list(Client._instances):
+        client.close()
+    on_cluster.client_of.cache_clear()
 
 
 def data_of(n_labels, monkeypatch):
@@ -112,8 +119,7 @@ def test_a_scheduler_without_workers_is_told_of_and_may_get_some(monkeypatch):
         timer.start()
         with pytest.warns(UserWarning, match=r"has had no workers for 1 seconds\. If none come .*: dask worker tcp"):
             assert list(on_cluster.map_on_cluster(local.scheduler_address, 1, abs, [(-3,)])) == [3]
-        on_cluster.client_of(local.scheduler_address, 1).close()
-        on_cluster.client_of.cache_clear()
+        close_clients()
 
 
 def test_workers_that_come_with_the_first_task_are_waited_for(monkeypatch):
@@ -122,8 +128,7 @@ def test_workers_that_come_with_the_first_task_are_waited_for(monkeypatch):
     with LocalCluster(n_workers=0, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as local:
         local.adapt(minimum=0, maximum=1)
         assert list(on_cluster.map_on_cluster(local.scheduler_address, 1, abs, [(-3,), (4,)])) == [3, 4]
-        on_cluster.client_of(local.scheduler_address, 1).close()
-        on_cluster.client_of.cache_clear()
+        close_clients()
 
 
 def test_a_scheduler_that_goes_away_is_a_clear_end(data, tmp_path, monkeypatch):
@@ -154,8 +159,7 @@ def threaded():
         n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0", silence_logs=50
     ) as local:
         yield local
-        on_cluster.client_of(local.scheduler_address, 2).close()
-        on_cluster.client_of.cache_clear()
+        close_clients()
 
 
 def stored(path, cluster, done=None):

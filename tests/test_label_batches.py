@@ -356,7 +356,7 @@ def test_complete_documents_without_a_label_count_as_all_others():
         examples = examples_of(nlp, complete)
         examples[0].reference.cats = {} if complete else dict.fromkeys(all_labels(20), 0.0)
         spacy_graft.fit(nlp, examples)
-        assert len(held_out_of(component, examples).corpus) == len(examples)
+        assert len(held_out_of(component, examples, np.full(20, 0.05)).corpus) == len(examples)
         scored = [Example(nlp(example.text), example.reference) for example in examples]
         figures = calibration_metrics(LabelColumns.of(scored, component.labels), exclusive=False)
         scores = dataset_scores(component, scored)

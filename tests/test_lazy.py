@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import spacy
 from spacy.language import Language
@@ -122,7 +123,7 @@ def test_only_examples_that_are_the_same_need_not_be_read(folder: Path, train_re
     reader = JsonlCorpus(write_jsonl(folder / "other.jsonl", lines), lazy=True)
     list(component_of(nlp).pipe(example.predicted for example in reader(nlp)))
     examples = list(reader(nlp))
-    held_out = held_out_of(component_of(nlp), examples)
+    held_out = held_out_of(component_of(nlp), examples, np.full(3, 0.3))
     again = list(reader(nlp))
     assert held_out.are(again)
     assert held_out.numbers_of([again[1].predicted.copy(), again[0].predicted]) == [1, 0]
@@ -135,7 +136,7 @@ def test_only_examples_that_are_the_same_need_not_be_read(folder: Path, train_re
     eager = list(JsonlCorpus(folder / "other.jsonl")(nlp))
     assert not held_out.are(eager)
     assert held_out.numbers_of([eager[0].predicted]) is None
-    assert not held_out_of(component_of(nlp), eager).are(eager)
+    assert not held_out_of(component_of(nlp), eager, np.full(3, 0.3)).are(eager)
 
 
 def test_held_out_documents_are_scored_after_a_label_was_added(folder: Path) -> None:

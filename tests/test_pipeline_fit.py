@@ -13,7 +13,7 @@ from spacy.language import Language
 from spacy.training import Example
 
 import spacy_graft
-from conftest import PATH, WORDS, Record, make_example, make_examples, make_nlp
+from conftest import PATH, TELLING, WORDS, Record, make_example, make_examples, make_nlp
 from spacy_graft.held_out import REFIT_GRID, is_exhausted
 from spacy_graft.pipeline import training
 from spacy_graft.pipeline.judging import held_out_of
@@ -84,6 +84,7 @@ def test_the_last_good_point_over_all_folds_is_chosen(train_records: list[Record
     nlp = make_nlp()
     examples = make_examples(nlp, train_records)
     report = spacy_graft.fit(nlp, examples)
+    shares = np.array([[example.reference.cats[label] for label in TELLING] for example in examples]).mean(axis=0)
     scores, held_out_of_all = [], []
     fold_of = folds(examples)
     for fold in np.unique(fold_of):
@@ -93,18 +94,18 @@ def test_the_last_good_point_over_all_folds_is_chosen(train_records: list[Record
         held_out = [example for example, number in zip(parts, fold_of, strict=True) if number == fold]
         again.initialize(lambda kept=kept: kept)
         component = component_of(again)
-        judge = held_out_of(component, held_out)
+        judge = held_out_of(component, held_out, shares)
         path: list[np.ndarray] = []
         while len(path) < PATH["steps"] and not is_exhausted([judge.doubting_loss(found) for found in path]):
             again.update(kept[:2])
             path.append(component.model.predict([example.predicted for example in held_out]))
         scores.append(path + path[-1:] * (PATH["steps"] - len(path)))
         held_out_of_all += held_out
-    everything = held_out_of(component_of(nlp), held_out_of_all)
+    everything = held_out_of(component_of(nlp), held_out_of_all, shares)
     losses = np.empty((PATH["steps"], len(held_out_of_all)))
     for step in range(PATH["steps"]):
         pooled = np.concatenate([path[step] for path in scores])
-        losses[step] = everything.losses(everything.probabilities(pooled / everything.temperature(pooled)))
+        losses[step] = everything.losses(everything.probabilities(everything.adjustment(pooled).of(pooled, shares)))
     means = losses.mean(axis=1)
     errors = (losses - losses[means.argmin()]).std(axis=1, ddof=1) / np.sqrt(len(held_out_of_all))
     (good,) = np.nonzero(means - means.min() <= errors)

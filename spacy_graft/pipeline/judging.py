@@ -153,13 +153,15 @@ def warn_of_trained(component: TextCatGraft, texts: Iterable[str]) -> None:
         )
 
 
-def held_out_of(component: TextCatGraft, training: Training, examples: list[Example]) -> HeldOut:
-    """The documents of examples of which a label of the component is known."""
+def held_out_of(component: TextCatGraft, examples: list[Example], shares: np.ndarray) -> HeldOut:
+    """The documents of examples of which a label of the component is known.
+
+    ``shares``: of labels among the training documents, float64 (n_labels).
+    """
     corpus = ExtractedCorpus(component.blocks, component.target_reader(skips_unknown=True))
     judging = [can_judge(component, example) for example in examples]
     corpus.add(words_added(compress(examples, judging), component.blocks, component.vocab))
-    shares, locked = training.corpus.documents().targets.shares(), bool(component.constraints.locks)
-    return HeldOut(corpus, component.vocab.strings, shares, locked, examples, judging)
+    return HeldOut(corpus, component.vocab.strings, shares, bool(component.constraints.locks), examples, judging)
 
 
 def can_judge(component: TextCatGraft, example: Example) -> bool:

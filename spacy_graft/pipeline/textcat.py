@@ -603,8 +603,9 @@ class TextCatGraft(TrainablePipe):
             raise ValueError(NOTHING_TO_SCORE.format(name=self.name))
         training = self.training
         if training is not None and training.takes_held_out:
-            known = training.held_out
-            held_out = known if known is not None and known.are(examples) else held_out_of(self, training, examples)
+            held_out = training.held_out
+            if held_out is None or not held_out.are(examples):
+                held_out = held_out_of(self, examples, training.shares())
             if len(held_out.corpus):
                 return choose(self, training, held_out, examples, kwargs)
             warnings.warn(

@@ -375,7 +375,7 @@ class Training:
     def _conclude(self, choice: Choice) -> Model:
         """The chosen model, after which nothing changes."""
         self._is_concluding = True
-        shares = self._shares()
+        shares = self.shares()
         try_strengths(choice.learner, self.choices(choice.learner), partial(self._take_strength, choice))
         optional = choice.learner.optional_blocks
         self.left_out = leave_out(optional, self.corpus.blocks, partial(self._is_needless, choice))
@@ -535,9 +535,9 @@ class Training:
         return Model(self._adjusted(solution, report), report)
 
     def _adjusted(self, solution: Solution, report: Report) -> Snapshot:
-        return self.named(solution).adjusted(report.adjustment, self._shares())
+        return self.named(solution).adjusted(report.adjustment, self.shares())
 
-    def _shares(self) -> np.ndarray:
+    def shares(self) -> np.ndarray:
         """Of labels among the training documents: float64 (n_labels)."""
         return self.corpus.documents().targets.shares()
 
@@ -548,7 +548,7 @@ class Training:
         trim_heap()
         solution = self._final_solution(fit)
         report = replace(
-            with_calibration_of(like, fit.report, fit.learner.locks_weights, self._shares()),
+            with_calibration_of(like, fit.report, fit.learner.locks_weights, self.shares()),
             refit=like.refit,
             n_held_out=n_held_out,
             held_out_digest=like.held_out_digest,
@@ -769,7 +769,7 @@ class ResumedTraining(Training):
         assert self.fit is not None
         solution = self._final_solution(self.fit)
         locked = getattr(self.learner, "locks_weights", False)  # not of learners without constraints
-        report = with_calibration_of(self._report, self.fit.report, locked, self._shares())
+        report = with_calibration_of(self._report, self.fit.report, locked, self.shares())
         return Model(self._adjusted(solution, report), report)
 
 
