@@ -1,18 +1,18 @@
 """What held-out documents change in the scores of a model: a temperature, and intercepts by the shares of labels.
 
 A model knows its training documents better than others, so that it gives other documents' labels by too little: the
-intercepts that fit best beside the features of training documents are too low for labels that are rare, or, if labels
-are independent, for all. Adjusted scores are
+intercepts that fit best beside the features of training documents are too low for labels that are rare. Adjusted scores
+are
 
-    f'_iy = f_iy / T + c + τ g_y,    g_y = log π_y − (mean over labels of log π),
+    f'_iy = f_iy / T + τ ln π_y,
 
-where π_y is the share of label y among the training documents. T is the temperature (Guo et al. 2017), c the shift, of
-independent labels only, and τ the tilt (the logit adjustment of Menon et al., ICLR 2021, arXiv:2007.07314, with a
-strength that is fitted). They minimise the log-loss of held-out documents plus
+where π_y is the share of label y among the training documents. T is the temperature (Guo et al. 2017), and τ the tilt
+(the logit adjustment of Menon et al., ICLR 2021, arXiv:2007.07314, with a strength that is fitted). They minimise the
+log-loss of held-out documents plus
 
-    p (1/T − 1 − log 1/T) + c² / 2σ_c² + τ² / 2σ_τ²,
+    p (1/T − 1 − log 1/T) + τ² / 2σ²,
 
-which is convex in 1/T, c and τ. An intercept of its own for each label would ask for more held-out documents than there
+which is convex in 1/T and τ. An intercept of its own for each label would ask for more held-out documents than there
 are (``docs/accuracy.md``).
 """
 
@@ -24,8 +24,8 @@ import numpy as np
 
 from .metrics import MAX_TEMPERATURE, MIN_TEMPERATURE, as_probabilities, counted_weights, logistic, mask
 
-#: σ_c and σ_τ: how far from 0 shift and tilt are expected to be.
-SHIFT_SPREAD, TILT_SPREAD = 1.0, 0.5
+#: σ: how far from 0 the tilt is expected to be.
+TILT_SPREAD = 0.5
 #: Newton steps at most, and the gradient, as a share of that at their beginning, at which they end.
 MOST_STEPS, SMALL_GRADIENT = 50, 1e-9
 #: A Newton step is halved until the slope along it is at most this share of that at its beginning.
@@ -39,19 +39,16 @@ class Adjustment(NamedTuple):
     ----------
     temperature : float
         T.
-    shift : float
-        c, in nats.
     tilt : float
         τ. Below 0, rare labels become more probable.
     """
 
     temperature: float = 1.0
-    shift: float = 0.0
     tilt: float = 0.0
 
     def offsets(self, shares: np.ndarray) -> np.ndarray:
         """What is added to the scores of labels with these shares of the training documents: float64 (n_labels)."""
-        return self.shift + self.tilt * centred_logs(shares)
+        return self.tilt * logs_of(shares)
 
     def of(self, scores: np.ndarray, shares: np.ndarray) -> np.ndarray:
         """Adjusted scores: float64 (..., n_labels)."""
@@ -71,12 +68,11 @@ class Adjustment(NamedTuple):
         return logistic(scores * self.temperature).tolist()
 
 
-def centred_logs(shares: np.ndarray) -> np.ndarray:
-    """g_y, float64 (n_labels); a label without documents has half of the least share of the others."""
+def logs_of(shares: np.ndarray) -> np.ndarray:
+    """ln π_y, float64 (n_labels); a label without documents has half of the least share of the others."""
     if not (shares > 0.0).any():
         return np.zeros(len(shares))
-    logs = np.log(np.maximum(shares, 0.5 * shares[shares > 0.0].min()))
-    return np.asarray(logs - logs.mean())
+    return np.log(np.maximum(shares, 0.5 * shares[shares > 0.0].min()))
 
 
 def best_adjustment(
@@ -105,18 +101,15 @@ def best_adjustment(
     """
     counted = mask(targets, known, exclusive)
     importance = counted * counted_weights(counted, weights)[:, np.newaxis]
-    logs = centred_logs(shares)
-    # What 1/T, c (but for exclusive labels, where it changes nothing) and τ are factors of.
-    parts = [scores, *([] if exclusive else [np.ones(len(logs))]), logs]
-    spreads = np.array([*([] if exclusive else [SHIFT_SPREAD]), TILT_SPREAD])
+    parts = scores, logs_of(shares)  # what 1/T and τ are factors of
 
     def probabilities(factors: np.ndarray) -> np.ndarray:
-        return as_probabilities(scores * factors[0] + sum(map(np.multiply, factors[1:], parts[1:])), exclusive)
+        return as_probabilities(scores * factors[0] + factors[1] * parts[1], exclusive)
 
     def gradient(factors: np.ndarray, predicted: np.ndarray) -> np.ndarray:
         residuals = importance * (predicted - targets)
         found = np.array([(residuals * part).sum() for part in parts])
-        return found + np.append(prior * (1.0 - 1.0 / factors[0]), factors[1:] / spreads**2)
+        return found + np.array([prior * (1.0 - 1.0 / factors[0]), factors[1] / TILT_SPREAD**2])
 
     def curvature(factors: np.ndarray, predicted: np.ndarray) -> np.ndarray:
         spread = importance * predicted if exclusive else importance * predicted * (1.0 - predicted)
@@ -124,7 +117,7 @@ def best_adjustment(
         if exclusive:
             means = np.array([(predicted * part).sum(axis=1) for part in parts])
             found -= (means * importance[:, 0]) @ means.T
-        return found + np.diag(np.append(prior / factors[0] ** 2, 1.0 / spreads**2))
+        return found + np.diag([prior / factors[0] ** 2, TILT_SPREAD**-2])
 
     def newton(start: np.ndarray, free: slice) -> np.ndarray:
         """The best factors, of which those that are not free stay."""
@@ -134,7 +127,7 @@ def best_adjustment(
         for _ in range(MOST_STEPS):
             if np.abs(slopes[free]).max() <= enough:
                 break
-            step = np.zeros(len(factors))
+            step = np.zeros(2)
             step[free] = -np.linalg.solve(curvature(factors, predicted)[free, free], slopes[free])
             slope_before, before = slopes @ step, factors
             for _ in range(MOST_STEPS):
@@ -147,9 +140,8 @@ def best_adjustment(
                 step = 0.5 * step
         return factors
 
-    factors = newton(np.append(1.0, np.zeros(len(spreads))), slice(None))
-    bounded = min(max(factors[0], 1.0 / MAX_TEMPERATURE), 1.0 / MIN_TEMPERATURE)
-    if bounded != factors[0]:
-        factors = newton(np.append(bounded, factors[1:]), slice(1, None))
-    sharpness, *offsets = factors.tolist()
-    return Adjustment(1.0 / sharpness, *([0.0] if exclusive else []), *offsets)
+    sharpness, tilt = newton(np.array([1.0, 0.0]), slice(None))
+    bounded = min(max(sharpness, 1.0 / MAX_TEMPERATURE), 1.0 / MIN_TEMPERATURE)
+    if bounded != sharpness:
+        _, tilt = newton(np.array([bounded, tilt]), slice(1, None))
+    return Adjustment(1.0 / float(bounded), float(tilt))

@@ -8,16 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from spacy_graft.adjustment import SHIFT_SPREAD, TILT_SPREAD, Adjustment, best_adjustment, centred_logs
+from spacy_graft.adjustment import TILT_SPREAD, Adjustment, best_adjustment, logs_of
 from spacy_graft.held_out import Judge, PlainTargets
 from spacy_graft.metrics import MAX_TEMPERATURE, MIN_TEMPERATURE, as_probabilities
 
 
 def test_a_label_without_documents_has_half_of_the_least_share() -> None:
-    logs = centred_logs(np.array([0.5, 0.0, 0.2]))
-    assert logs == pytest.approx(np.log([0.5, 0.1, 0.2]) - np.log([0.5, 0.1, 0.2]).mean())
-    assert centred_logs(np.zeros(3)).tolist() == [0.0] * 3
-    assert centred_logs(np.full(4, 0.25)) == pytest.approx(0.0)
+    assert logs_of(np.array([0.5, 0.0, 0.2])) == pytest.approx(np.log([0.5, 0.1, 0.2]))
+    assert logs_of(np.zeros(3)).tolist() == [0.0] * 3
 
 
 def objective(
@@ -29,17 +27,16 @@ def objective(
     exclusive: bool,
     prior: float,
 ) -> float:
-    """As the module has it, of 1/T, c and τ."""
-    sharpness, shift, tilt = factors
-    f = sharpness * scores + shift + tilt * logs
+    """As the module has it, of 1/T and τ."""
+    sharpness, tilt = factors
+    f = sharpness * scores + tilt * logs
     if exclusive:
         log_p = f - np.logaddexp.reduce(f, axis=1, keepdims=True)
         losses = -(targets * log_p).sum(axis=1)
     else:
         losses = (targets * np.logaddexp(0.0, -f) + (1.0 - targets) * np.logaddexp(0.0, f)).sum(axis=1)
     of_priors = prior * (sharpness - 1.0 - np.log(sharpness))
-    of_priors += shift**2 / (2.0 * SHIFT_SPREAD**2) + tilt**2 / (2.0 * TILT_SPREAD**2)
-    return float(importance @ losses + of_priors)
+    return float(importance @ losses + of_priors + tilt**2 / (2.0 * TILT_SPREAD**2))
 
 
 @given(
@@ -59,18 +56,17 @@ def test_no_other_adjustment_has_a_lower_loss(
     targets = rng.dirichlet(np.ones(n_labels), size=n) if exclusive else rng.random((n, n_labels)).round(1)
     weights = rng.uniform(0.5, 2.0, n)
     found = best_adjustment(scores, shares, targets, weights=weights, exclusive=exclusive, prior=prior)
-    rest = scores, centred_logs(shares), targets, weights, exclusive, prior
-    free = [None if not exclusive else 0.0] * 2
+    rest = scores, logs_of(shares), targets, weights, exclusive, prior
     best = minimize(
         objective,
-        [1.0, 0.0, 0.0],
+        [1.0, 0.0],
         rest,
         method="L-BFGS-B",
-        bounds=[(1.0 / MAX_TEMPERATURE, 1.0 / MIN_TEMPERATURE), tuple(free), (None, None)],
+        bounds=[(1.0 / MAX_TEMPERATURE, 1.0 / MIN_TEMPERATURE), (None, None)],
         options={"ftol": 1e-15, "maxiter": 1000},
     )
     assert MIN_TEMPERATURE * (1.0 - 1e-12) <= found.temperature <= MAX_TEMPERATURE * (1.0 + 1e-12)
-    factors = np.array([1.0 / found.temperature, found.shift, found.tilt])
+    factors = np.array([1.0 / found.temperature, found.tilt])
     assert objective(factors, *rest) <= best.fun + 1e-9 * (1.0 + abs(best.fun))
 
 
@@ -78,7 +74,7 @@ def test_no_other_adjustment_has_a_lower_loss(
 def test_what_scores_lack_is_found(exclusive: bool) -> None:
     rng = np.random.default_rng(0)
     shares = np.array([0.4, 0.3, 0.2, 0.07, 0.03])
-    true = Adjustment(1.5, 0.0 if exclusive else 0.4, -0.3)
+    true = Adjustment(1.5, -0.3)
     scores = 3.0 * rng.normal(size=(20_000, 5)) + np.log(shares)
     probabilities = as_probabilities(true.of(scores, shares), exclusive)
     draws = rng.random((20_000, 5))
@@ -108,14 +104,13 @@ def test_labels_that_are_not_known_count_for_nothing() -> None:
 @given(
     st.lists(st.tuples(st.floats(0.01, 0.99), st.floats(0.01, 0.9)), min_size=2, max_size=5),
     st.floats(0.2, 5.0),
-    st.floats(-2.0, 2.0),
     st.floats(-1.0, 1.0),
 )
 def test_thresholds_before_decide_as_those_after(
-    labels: list[tuple[float, float]], temperature: float, shift: float, tilt: float
+    labels: list[tuple[float, float]], temperature: float, tilt: float
 ) -> None:
     thresholds, shares = map(np.array, zip(*labels, strict=True))
-    adjustment = Adjustment(temperature, shift, tilt)
+    adjustment = Adjustment(temperature, tilt)
     before = np.array(adjustment.thresholds_before(thresholds.tolist(), shares))
     scores = np.random.default_rng(0).normal(scale=4.0, size=(200, len(labels)))
     after = as_probabilities(adjustment.of(scores, shares), exclusive=False)

@@ -43,8 +43,9 @@ class Report:
         Points of a path so far.
     temperature : float
         The number by which the weights were divided after the choice on held-out documents, and by ``calibrate``.
-    shift, tilt : float
-        What was added to intercepts after that (:class:`~spacy_graft.adjustment.Adjustment`).
+    tilt : float
+        By how much of the logarithms of shares of labels intercepts were moved after that
+        (:class:`~spacy_graft.adjustment.Adjustment`).
     thresholds : list of float, optional
         The probability from which each label is predicted, in the order of labels, as held-out documents or
         ``calibrate`` chose it; None if there were none, or labels exclude each other. A label that was added later has
@@ -110,7 +111,6 @@ class Report:
     refit: float | None = None
     points: int = 0
     temperature: float = 1.0
-    shift: float = 0.0
     tilt: float = 0.0
     thresholds: list[float] | None = None
     log_loss: float | None = None
@@ -157,7 +157,7 @@ class Report:
     @property
     def adjustment(self) -> Adjustment:
         """What held-out documents changed in the scores."""
-        return Adjustment(self.temperature, self.shift, self.tilt)
+        return Adjustment(self.temperature, self.tilt)
 
     @property
     def strengths(self) -> dict[str, float]:

@@ -178,10 +178,10 @@ def calibration(component: TextCatGraft) -> str:
         parts.append(f"Log-loss {report.log_loss:.3f}{error} on the documents that the model was chosen by.")
     if report is not None and report.temperature != 1.0:
         parts.append(f"Scores were divided by a temperature of {report.temperature:.3f}, fitted on held-out documents.")
-    if report is not None and (report.shift or report.tilt):
+    if report is not None and report.tilt:
         parts.append(
-            f"Intercepts were then moved: all by {report.shift:+.3f}, and by {report.tilt:+.3f} times the logarithm of "
-            f"the share of the label among the training documents, relative to the mean of these logarithms."
+            f"{report.tilt:+.3f} times the logarithm of the share of the label among the training documents was added "
+            f"to intercepts, as held-out documents ask for."
         )
     if isinstance(component, TextCatGraftMultilabel):
         shown = list(component.thresholds.items())[:SHOWN_LABELS]

@@ -145,8 +145,7 @@ def conclusion(name: str, report: Report) -> str:
     refit = "" if report.refit is None else f", refit {report.refit:.2g}"
     chosen = f"[{name}] Chosen: {report.n_active:,} features, L1/max {report.l1_ratio:.5f}{refit}"
     chosen += f", temperature {report.temperature:.2f}"
-    for name, value in (("shift", report.shift), ("tilt", report.tilt)):
-        chosen += f", {name} {value:+.2f}" if round(value, 2) else ""
+    chosen += f", tilt {report.tilt:+.2f}" if round(report.tilt, 2) else ""
     if report.network_alpha is not None:
         chosen += ", without the network" if report.network is None else f", network {report.network_alpha:g}"
     if report.vectors_ridge is not None:

@@ -671,7 +671,6 @@ class TextCatGraft(TrainablePipe):
         report = replace(
             report,
             temperature=divisor * report.temperature,
-            shift=report.shift / divisor,
             tilt=report.tilt / divisor,
             thresholds=divided_thresholds(report.thresholds, divisor),
             log_loss=None,
