@@ -101,10 +101,13 @@ def best_adjustment(
     """
     counted = mask(targets, known, exclusive)
     importance = counted * counted_weights(counted, weights)[:, np.newaxis]
-    parts = scores, logs_of(shares)  # what 1/T and τ are factors of
+    logs = logs_of(shares)
+    if exclusive:
+        logs -= logs.max()  # what all labels have in common changes nothing: τ is 0 if their shares are equal
+    parts = scores, logs  # what 1/T and τ are factors of
 
     def probabilities(factors: np.ndarray) -> np.ndarray:
-        return as_probabilities(scores * factors[0] + factors[1] * parts[1], exclusive)
+        return as_probabilities(scores * factors[0] + factors[1] * logs, exclusive)
 
     def gradient(factors: np.ndarray, predicted: np.ndarray) -> np.ndarray:
         residuals = importance * (predicted - targets)

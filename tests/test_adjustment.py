@@ -86,6 +86,11 @@ def test_what_scores_lack_is_found(exclusive: bool) -> None:
     assert found == pytest.approx(true, abs=0.05)
 
 
+def test_as_many_documents_of_each_label_ask_for_no_tilt() -> None:
+    scores, targets = np.random.default_rng(0).normal(size=(30, 3)), np.eye(3)[[0, 1, 1] * 10]
+    assert best_adjustment(scores, np.full(3, 1.0 / 3.0), targets, exclusive=True, prior=1.0).tilt == 0.0
+
+
 def test_labels_that_are_not_known_count_for_nothing() -> None:
     rng = np.random.default_rng(0)
     scores, shares = rng.normal(size=(50, 3)), np.array([0.5, 0.2, 0.1])
