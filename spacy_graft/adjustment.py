@@ -1,8 +1,7 @@
 """What held-out documents change in the scores of a model: a temperature, and intercepts by the shares of labels.
 
-A model knows its training documents better than others, so that it gives other documents' labels by too little: the
-intercepts that fit best beside the features of training documents are too low for labels that are rare. Adjusted scores
-are
+A model fits its training documents better than others. In other documents fewer of its features speak for the label
+that is right, so that rare labels, whose intercepts are low, get too little probability. Adjusted scores are
 
     f'_iy = f_iy / T + τ ln π_y,
 

@@ -167,7 +167,11 @@ def test_a_link_stays_one(fitted: Language, tmp_path: Path) -> None:
     assert spacy.load(tmp_path / "store")(TEXT).cats == fitted(TEXT).cats
 
 
-def test_an_interruption_puts_back_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("number", "left"), [(1, "model"), (2, "new")])
+def test_an_interruption_leaves_one_whole_folder(
+    number: int, left: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That which was there; the new one, if it is in its place already."""
     for name in ("model", "new"):
         (tmp_path / name).mkdir()
         (tmp_path / name / name).touch()
@@ -176,13 +180,14 @@ def test_an_interruption_puts_back_what_was_there(tmp_path: Path, monkeypatch: p
     def interrupted(*paths: Path) -> None:
         replace(*paths)
         calls.append(paths)
-        if len(calls) == 1:
+        if len(calls) == number:
             raise KeyboardInterrupt
 
     monkeypatch.setattr(os, "replace", interrupted)
     with pytest.raises(KeyboardInterrupt):
         whole_save.replace_folder(tmp_path / "model", tmp_path / "new")
-    assert os.listdir(tmp_path / "model") == ["model"]
+    assert os.listdir(tmp_path / "model") == [left]
+    assert {path.name for path in tmp_path.iterdir()} <= {"model", "new"}
 
 
 def test_only_what_spacy_copies_needs_room_for_a_copy(

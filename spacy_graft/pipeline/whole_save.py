@@ -123,8 +123,9 @@ def replace_folder(path: Path, new: Path) -> None:
         if path.exists():
             os.replace(path, old)
         os.replace(new, path)
-    except BaseException:  # Ctrl-C as well
-        if old.exists():
+    except BaseException:  # Ctrl-C as well, which may come when the new one is in its place
+        if old.exists() and not path.exists():
             os.replace(old, path)
+        shutil.rmtree(old, ignore_errors=True)
         raise
     shutil.rmtree(old, ignore_errors=True)
