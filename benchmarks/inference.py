@@ -28,7 +28,7 @@ from spacy.tokens import Doc
 from spacy_graft.extract.batches import read_streams, small_batches
 from spacy_graft.extract.blocks import NgramBlock
 from spacy_graft.extract.characters import CharacterNgrams
-from spacy_graft.extract.terms import Term
+from spacy_graft.extract.terms import FeatureTerms, Term
 from spacy_graft.extract.tokens import TokenNgrams
 from spacy_graft.graft.solution import Solution
 from spacy_graft.model.matching import compile_features
@@ -159,7 +159,7 @@ def drawn(docs: list[Doc]) -> Solution:
         blocks += [name] * FEATURES
         ngrams += found.values()
     n = len(ngrams)
-    terms = [(Term(name, ngram),) for name, ngram in zip(blocks, ngrams, strict=True)]
+    terms = FeatureTerms.of([(Term(name, ngram),) for name, ngram in zip(blocks, ngrams, strict=True)])
     return Solution(blocks, terms, terms, np.ones(n, np.int32), rng.standard_normal((n, 2)), np.zeros(2), 1.0)
 
 

@@ -185,10 +185,13 @@ class Judge:
         known, weights = self.targets.known, self.targets.weights
         return best_adjustment(scores, self.shares, self.doubted, known, weights, exclusive=self.exclusive, prior=PRIOR)
 
-    def best_loss(self, scores: np.ndarray, tempered: bool) -> tuple[float, float]:
-        """The best temperature, and the log-loss for the targets of :attr:`doubted`, with it if ``tempered``."""
-        temperature = self.temperature(scores)
-        return temperature, self.doubting_loss(scores / temperature if tempered else scores)
+    def loss_of_refit(self, scores: np.ndarray, tempered: bool) -> float:
+        """The log-loss for the targets of :attr:`doubted`, with the best temperature if ``tempered``."""
+        return self.doubting_loss(scores / self.temperature(scores) if tempered else scores)
+
+
+#: From a solution to what gives the scores of held-out documents under any solution with the same features.
+SolutionScorer = Callable[["Solution"], Callable[["Solution"], np.ndarray]]
 
 
 class FoldPoint(NamedTuple):
@@ -291,39 +294,34 @@ def points_of_fold(path: Iterable[tuple[FoldPoint, float]]) -> list[FoldPoint]:
 
 
 def scored_points(
-    fit: PointFit,
-    scorer: Callable[[Solution], Callable[[Solution], np.ndarray]],
-    judge: Judge,
-    alone: bool,
+    points: Iterable[PointFit], scorer: SolutionScorer, judge: Judge, tempered: bool, alone: bool
 ) -> Iterator[tuple[FoldPoint, float]]:
-    """Go along a path, for :func:`points_of_fold`.
+    """The points of a path as held-out documents see them, for :func:`points_of_fold`.
 
     Parameters
     ----------
-    fit : PointFit
+    points : iterable of PointFit
+        The same fit at one point after the other.
     scorer : callable
-        From a solution to the scores of the held-out documents under any solution with the same features.
     judge : Judge
-        These documents.
+        The held-out documents.
+    tempered : bool
+        As of :func:`judged`.
     alone : bool
-        Whether there are no other folds.
+        Whether there are no other folds: then a point has its verdict instead of scores.
     """
-    while True:
-        fit.step()
-        scores_of = scorer(fit.solution())
-        scores = np.array([scores_of(fit.refitted(strength, trial=True)) for strength in refit_grid(fit.learner)])
-        losses = [judge.best_loss(of_refit, tempered=False)[1] for of_refit in scores]
+    for fit in points:
+        grid, scores = refit_grid(fit.learner), scores_of_refits(fit, scorer)
         point = FoldPoint(scores, fit.report.n_active)
-        yield judged_point(point, fit.learner, judge, tempered=False) if alone else point, min(losses)
-        if fit.finished:
-            return
+        if alone:
+            point = point._replace(scores=scores[:, :0], verdict=judged(scores, grid, judge, tempered))
+        yield point, min(judge.loss_of_refit(of_refit, tempered) for of_refit in scores)
 
 
-def judged_point(point: FoldPoint, learner: GraftingPath, judge: Judge, tempered: bool) -> FoldPoint:
-    """A point of the only fold with its verdict instead of its scores."""
-    return point._replace(
-        scores=point.scores[:, :0], verdict=judged(point.scores, refit_grid(learner), judge, tempered)
-    )
+def scores_of_refits(fit: PointFit, scorer: SolutionScorer) -> np.ndarray:
+    """Scores of held-out documents at a point: float64 (refits of :func:`refit_grid`, n_documents, n_labels)."""
+    scores_of = scorer(fit.solution())
+    return np.array([scores_of(fit.refitted(strength, trial=True)) for strength in refit_grid(fit.learner)])
 
 
 def chosen_of_folds(
@@ -362,7 +360,7 @@ def judged(
     tempered : bool
         Whether refits are judged with their temperature, as with a network (:class:`.pipeline.choice.Trial`).
     """
-    temperatures, means = zip(*(held_out.best_loss(of_refit, tempered) for of_refit in scores), strict=True)
+    means = [held_out.loss_of_refit(of_refit, tempered) for of_refit in scores]
     k = int(np.argmin(means))
     adjustment = held_out.adjustment(scores[k])
     report = Report(refit=grid[k], **adjustment._asdict())
@@ -374,7 +372,8 @@ def judged(
         around = slice(k - 1, k + 2)
         place, _ = lowest_of_parabola(means[around])
         report.refit = math.exp(np.interp(place, (-1, 0, 1), np.log(REFIT_GRID[around])))  # the only grid of several
-        report.temperature *= math.exp(np.interp(place, (-1, 0, 1), np.log(temperatures[around]))) / temperatures[k]
+        temperatures = [held_out.temperature(of_refit) for of_refit in scores[around]]
+        report.temperature *= math.exp(np.interp(place, (-1, 0, 1), np.log(temperatures))) / temperatures[1]
     report.thresholds = held_out.thresholds(probabilities)
     report.log_loss = held_out.mean(losses)
     return report, losses

@@ -17,7 +17,8 @@ from .estimators import ConvergenceWarning
 from .extract.blocks import BlockKind, CombinationBlock
 from .extract.combinations import Combinations
 from .extract.feature_lengths import bounded_lengths
-from .extract.terms import NamedTerm, SymbolTerm, Term
+from .extract.streams import Stream
+from .extract.terms import FeatureTerms, NamedTerm, SymbolTerm, Term
 from .extract.texts import Words
 from .graft.constraints import PRODUCT_SIGN, FeatureNames
 from .graft.data import TrainingData
@@ -281,9 +282,9 @@ class ItemSpace:
             **of_documents,
         )
 
-    def _texts(self, block: str, symbols: Sequence[np.ndarray]) -> list[str]:
+    def _texts(self, block: str, symbols: Stream) -> list[str]:
         """The names of items by their numbers."""
-        return [str(self.names[int(of_item[0])]) for of_item in symbols]
+        return [str(self.names[number]) for number in symbols.symbols.tolist()]
 
     def model(self, solution: Solution, matrix: scipy.sparse.csr_array) -> ItemModel:
         """Return the model of a solution."""
@@ -384,7 +385,10 @@ class ItemModel:
     @property
     def items(self) -> np.ndarray:
         """The item of each feature, -1 for combinations: int64 (n_features)."""
-        return np.array([int(of[0].symbols[0]) if len(of) == 1 else -1 for of in self.solution.terms], np.int64)
+        items = np.full(len(self.solution.terms), -1, np.int64)
+        for _, rows, symbols in self.solution.terms.of_blocks:
+            items[rows] = symbols.symbols
+        return items
 
     def by_column(self, coefficients: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
         """Return coefficients (n, n_features) with the columns of the matrix, if it was one, then the combinations."""
@@ -457,7 +461,7 @@ def item_solution(snapshot: Snapshot, numbers: Words) -> Solution:
             raise damaged_model(f"it has an item of several names, {listed(term.symbols)}")
         return Term(term.block, np.array([numbers.numbers[term.symbols[0]] - 1], np.uint64))
 
-    terms = [tuple(map(columns_of, table.terms(k))) for k in range(table.n_features)]
+    terms = FeatureTerms.of([tuple(map(columns_of, table.terms(k))) for k in range(table.n_features)])
     return Solution(
         list(table.blocks),
         terms,

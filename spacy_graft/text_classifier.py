@@ -484,7 +484,8 @@ def path_of_fold(
     """The points of a path as documents that are held out see them; ``alone`` if there are no other folds."""
     fit = cast("PointFit", started_fit(learner, kept.data()))
     scorer = partial(cast("TextSpace", part.space).scorer, part.documents)
-    return points_of_fold(scored_points(fit, scorer, judge_of(part, learner, shares), alone))
+    judge = judge_of(part, learner, shares)
+    return points_of_fold(scored_points(fit.points(), scorer, judge, tempered=False, alone=alone))
 
 
 def judge_of(documents: ReadDocuments, learner: GraftingPath, shares: np.ndarray) -> Judge:

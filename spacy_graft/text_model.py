@@ -13,7 +13,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from .estimator_files import SavedEstimator, checked_values
-from .extract.blocks import BlockKind
+from .extract.blocks import BlockKind, as_reading_block
 from .extract.feature_lengths import bounded_lengths
 from .extract.streams import Stream, add_part, numbers_of_texts
 from .extract.texts import (
@@ -35,7 +35,8 @@ from .matrices import refuse_set
 from .messages import listed
 from .model.loading import WORD_SCORES
 from .model.matching import Blocks, CompiledFeatures
-from .model.snapshot import Snapshot, as_reading_block, snapshot_of_solution, texts_of
+from .model.naming import texts_of
+from .model.snapshot import Snapshot, scores_of_training, snapshot_of_solution
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -167,7 +168,7 @@ class TextSpace(SnapshotSpace):
             **of_documents,
         )
 
-    def _texts(self, block: str, symbols: Sequence[np.ndarray]) -> list[str]:
+    def _texts(self, block: str, symbols: Stream) -> list[str]:
         """The names of n-grams."""
         return texts_of(cast("Any", self.readers[block]), symbols, cast("Any", self._words))
 
@@ -177,20 +178,15 @@ class TextSpace(SnapshotSpace):
 
     def model(self, solution: Solution, documents: ReadTexts) -> TextModel:
         """Return the model of a solution."""
-        snapshot = self._named(solution)
+        snapshot = snapshot_of_solution(solution, self._blocks, cast("Any", self._words))
         if snapshot.word_scores is not None:
             snapshot = replace(snapshot, word_scores=snapshot.word_scores.written())
         return TextModel(snapshot)
 
     def scorer(self, documents: ReadTexts, like: Solution) -> Callable[[Solution], np.ndarray]:
         """Return what computes the scores of documents under a solution that has the same features as another."""
-        named = self._named(like)
-
-        def scores(solution: Solution) -> np.ndarray:
-            snapshot = replace(named, weights=solution.weights, intercepts=solution.intercepts)
-            return snapshot.scores_of_streams(documents.streams, documents.lengths, cast("Any", self._words))
-
-        return scores
+        words = cast("Any", self._words)
+        return scores_of_training(like, self._blocks, words, documents.streams, documents.lengths)
 
     def restored(self, saved: SavedEstimator, n_labels: int) -> tuple[TextModel, Report]:
         """Return a model that has been saved, and the report of its training."""
@@ -200,8 +196,9 @@ class TextSpace(SnapshotSpace):
         snapshot, report = saved.snapshot(self.readers, Words(), n_labels)
         return TextModel(snapshot), report
 
-    def _named(self, solution: Solution) -> Snapshot:
-        return snapshot_of_solution(solution, Blocks(cast("Any", self.readers)), cast("Any", self._words))
+    @property
+    def _blocks(self) -> Blocks:
+        return Blocks(cast("Any", self.readers))
 
 
 @dataclass(frozen=True)

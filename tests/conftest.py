@@ -29,6 +29,7 @@ from spacy.language import Language
 from spacy.tokens import DocBin
 from spacy.training import Example
 
+from spacy_graft.extract.terms import FeatureTerms
 from spacy_graft.graft.solution import Solution
 from spacy_graft.model.sealing import seal, unseal
 
@@ -248,4 +249,5 @@ def train_fully(nlp: Language, records: Iterable[Record]) -> Language:
 
 def empty_solution(n_labels: int) -> Solution:
     """A solution without features, with all scores 0."""
-    return Solution([], [], [], np.zeros(0, np.int32), np.zeros((0, n_labels)), np.zeros(n_labels), 0.0)
+    none = FeatureTerms.of([])
+    return Solution([], none, none, np.zeros(0, np.int32), np.zeros((0, n_labels)), np.zeros(n_labels), 0.0)

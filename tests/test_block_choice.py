@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import spacy
 from spacy.language import Language
@@ -111,6 +112,19 @@ def judged_at_point(
 
 def weights_of(component: TextCatGraft) -> dict[Any, Any]:
     return {(feature.block, feature.text): tuple(feature.weights.items()) for feature in component.features()}
+
+
+def test_scores_without_names_are_those_of_the_named_model(noisy: list[Record]) -> None:
+    items = {"@graft_features": "spacy_graft.TokenAttributes.v1", "attr": "LOWER", "min_df": 2}
+    nlp = make_nlp(features={**BLOCKS, "words": items}, learner=LEARNER)
+    train, dev = split(nlp, noisy)
+    training, fit = at_point(nlp, train, Report(points=4))
+    held_out = held_out_of(component_of(nlp), dev, training.shares())
+    solution, refitted = fit.solution(), fit.refitted(8.0)
+    assert {"words", "prefixes", "pairs"} <= set(solution.blocks)
+    scores_of = held_out.scorer(solution)
+    for model in (solution, refitted):
+        np.testing.assert_array_equal(scores_of(model), held_out.scores(training.named(model)))
 
 
 @pytest.mark.parametrize("factory", ["textcat_graft", "textcat_graft_multilabel"])

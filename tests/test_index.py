@@ -74,9 +74,9 @@ def test_one_node_of_each_distinct_column_is_named_by_its_shortest_ngram(texts, 
     columns = [tuple(documents[starts[c] : starts[c + 1]]) for c in range(len(chosen))]
     assert sorted(columns) == sorted(by_documents)
     for column, node in zip(columns, chosen, strict=True):
-        assert len(index.ngrams([node])[0]) == min(map(len, by_documents[column]))
-        assert text_of(index.ngrams([node])[0]) in by_documents[column]
-        longest_ngram = index.longest_ngrams([node])[0]
+        assert len(index.ngrams([node]).document(0)) == min(map(len, by_documents[column]))
+        assert text_of(index.ngrams([node]).document(0)) in by_documents[column]
+        longest_ngram = index.longest_ngrams([node]).document(0)
         assert len(longest_ngram) == max(map(len, by_documents[column]))
         assert text_of(longest_ngram) in by_documents[column]
 
@@ -142,7 +142,7 @@ def test_alphabets_of_one_two_and_four_bytes(n_symbols):
     ids = (np.arange(n_symbols, dtype=np.uint64) * np.uint64(2**40)).reshape(1, -1)
     parts = [np.concatenate([ids[0], rng.choice(ids[0], 5)]) for _ in range(2)]
     index = NgramIndex.build(Stream.join(parts, np.uint64), 2)
-    unigrams = {int(index.ngrams([k])[0][0]) for k in range(index.n_nodes) if index.shortest[k] == 1}
+    unigrams = {int(index.ngrams([k]).document(0)[0]) for k in range(index.n_nodes) if index.shortest[k] == 1}
     assert unigrams == set(ids[0].tolist())
     assert index.symbols.itemsize == (1 if n_symbols < 256 else 2 if n_symbols < 65_536 else 4)
 
@@ -169,7 +169,7 @@ def test_long_repetition_is_linear():
     """A tree as deep as the document: 200,000 nested intervals, one class each."""
     index = NgramIndex.build(stream_of(["a" * 20_000, "a" * 20_000, "b"]), 2)
     assert index.distinct.sum() == 1
-    assert len(index.longest_ngrams([np.flatnonzero(index.distinct)[0]])[0]) == 20_000
+    assert len(index.longest_ngrams([np.flatnonzero(index.distinct)[0]]).document(0)) == 20_000
 
 
 def test_too_many_symbols_are_refused():

@@ -24,7 +24,7 @@ import naive_match
 from spacy_graft.extract.blocks import NgramBlock
 from spacy_graft.extract.characters import CharacterNgrams
 from spacy_graft.extract.lengths import document_length
-from spacy_graft.extract.terms import Term
+from spacy_graft.extract.terms import FeatureTerms, Term
 from spacy_graft.extract.tokens import TokenNgrams
 from spacy_graft.graft.solution import Solution
 from spacy_graft.model.snapshot import snapshot_of_solution
@@ -74,7 +74,7 @@ def make_model(
     """``shares``: document lengths are made of features."""
     strings = StringStore()
     rng = np.random.default_rng(len(features))
-    terms = [(Term(block, blocks[block].values(ngram, strings)),) for block, ngram in features]
+    terms = FeatureTerms.of([(Term(block, blocks[block].values(ngram, strings)),) for block, ngram in features])
     solution = Solution(
         blocks=[block for block, _ in features],
         terms=terms,

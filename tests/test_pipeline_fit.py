@@ -417,7 +417,7 @@ def test_a_fit_that_is_interrupted_leaves_no_model(
         raise KeyboardInterrupt
 
     nlp = make_nlp()
-    monkeypatch.setattr(Training, "step", interrupt)
+    monkeypatch.setattr(Training, "_step", interrupt)
     with pytest.raises(KeyboardInterrupt):
         spacy_graft.fit(nlp, [(record["text"], record["label"]) for record in train_records])
     assert not component_of(nlp).is_initialized

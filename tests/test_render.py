@@ -30,7 +30,7 @@ from spacy_graft.explain.html.markup import package_file, signed_number
 from spacy_graft.explain.html.overview import snippet
 from spacy_graft.explain.scores import Explanation, LabelExplanation
 from spacy_graft.explain.words import segmented
-from spacy_graft.extract.terms import Term
+from spacy_graft.extract.terms import FeatureTerms, Term
 from spacy_graft.graft.report import Report
 from spacy_graft.graft.solution import Solution
 from spacy_graft.pipeline.dataset import dataset_figures
@@ -591,10 +591,11 @@ def test_a_word_decides_if_the_second_label_would_win_without_it() -> None:
     component = nlp.get_pipe("textcat_graft")
     assert isinstance(component, TextCatGraft)
     words = {"one": 0.5, "two": 0.4, "three": -0.25, "four": 0.75, "five": 0.1}
+    terms = FeatureTerms.of([(Term("words", np.array([nlp.vocab.strings.add(word)], np.uint64)),) for word in words])
     solution = Solution(
         ["words"] * 5,
-        [(Term("words", np.array([nlp.vocab.strings.add(word)], np.uint64)),) for word in words],
-        [(Term("words", np.array([nlp.vocab.strings.add(word)], np.uint64)),) for word in words],
+        terms,
+        terms,
         np.full(5, 3),
         np.array([[weight / 2.0, -weight / 2.0] for weight in words.values()]),
         np.zeros(2),

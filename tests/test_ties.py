@@ -39,8 +39,8 @@ def test_of_ngrams_of_one_length_the_first_in_the_order_of_symbols_names_the_col
     starts, documents, _ = index.columns(chosen)
     for c, node in enumerate(chosen):
         ngrams = by_documents[tuple(documents[starts[c] : starts[c + 1]])]
-        assert text_of(index.ngrams([node])[0]) == min(ngrams, key=lambda ngram: (len(ngram), ngram))
-        assert text_of(index.longest_ngrams([node])[0]) == min(ngrams, key=lambda ngram: (-len(ngram), ngram))
+        assert text_of(index.ngrams([node]).document(0)) == min(ngrams, key=lambda ngram: (len(ngram), ngram))
+        assert text_of(index.longest_ngrams([node]).document(0)) == min(ngrams, key=lambda ngram: (-len(ngram), ngram))
 
 
 def text_of(symbols: np.ndarray) -> str:
@@ -52,7 +52,7 @@ def test_the_name_does_not_depend_on_what_occurs_first(texts):
     """Blank, "a" and "b" are in the same documents; none of their extensions is in as many."""
     index = NgramIndex.build(stream_of(texts), 2)
     (node,) = np.flatnonzero(index.distinct)
-    assert text_of(index.ngrams([node])[0]) == text_of(index.longest_ngrams([node])[0]) == " "
+    assert text_of(index.ngrams([node]).document(0)) == text_of(index.longest_ngrams([node]).document(0)) == " "
 
 
 # Which pairs a search gives

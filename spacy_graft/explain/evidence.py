@@ -7,10 +7,10 @@ from spacy.attrs import IDX, LENGTH
 from spacy.tokens import Doc
 
 from ..extract.bags import item_keys
-from ..extract.blocks import ReadingBlock, is_item_block, is_ngram_block
+from ..extract.blocks import ReadingBlock, as_reading_block, is_item_block, is_ngram_block
 from ..extract.terms import NamedTerm
 from ..graft.constraints import PRODUCT_SIGN
-from ..model.snapshot import Snapshot, as_reading_block
+from ..model.snapshot import Snapshot
 from .contributions import Member, Span
 
 

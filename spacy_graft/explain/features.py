@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..extract.blocks import Block
+from ..extract.blocks import Block, as_reading_block
 from ..extract.terms import NamedTerm
 from ..graft.constraints import PRODUCT_SIGN
 from ..graft.solution import stability_of
-from ..model.snapshot import Snapshot, as_reading_block
+from ..model.snapshot import Snapshot
 from ..model.weights import by_label, times_rows
 
 if TYPE_CHECKING:

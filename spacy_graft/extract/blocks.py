@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import Enum
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeGuard
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeGuard, cast
 
 import numpy as np
 
@@ -217,6 +217,11 @@ def is_vectors_block(block: Block) -> TypeGuard[VectorsBlock]:
 def is_reading_block(block: Block) -> TypeGuard[ReadingBlock]:
     """Whether a block reads documents."""
     return block.kind is not BlockKind.COMBINATIONS
+
+
+def as_reading_block(block: Block) -> ReadingBlock:
+    """Return a block that is known to read documents, typed as such."""
+    return cast("ReadingBlock", block)
 
 
 def item_width(block: ReadingBlock) -> int:

@@ -95,6 +95,10 @@ class Stream:
         """The symbols of one document, in the same memory."""
         return self.symbols[self.starts[number] : self.starts[number + 1]]
 
+    def __iter__(self) -> Iterator[np.ndarray]:
+        """The symbols of each document, in the same memory."""
+        return (self.symbols[begin:end] for begin, end in pairwise(self.starts.tolist()))
+
 
 def parts_of_about(size: int, starts: np.ndarray) -> Iterator[tuple[int, int]]:
     """Ranges of consecutive rows with about so many entries each; a longer row is a range of its own.

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from ..extract.options import as_names
+from ..extract.streams import Stream
 from ..messages import did_you_mean, listed
 from ..options import is_number_in, require_keys
 from ..registry import graft_constraints
@@ -340,7 +341,7 @@ class FeatureNames:
         By block, names of features that are looked up besides (:attr:`~spacy_graft.graft.space.FeatureSpace.found`).
     """
 
-    texts: Callable[[str, Sequence[np.ndarray]], list[str]]
+    texts: Callable[[str, Stream], list[str]]
     required: frozenset[str] = frozenset()
     wanted: Mapping[str, Collection[str]] = field(default_factory=dict)
     #: What has been found in the indexes that several fits share.

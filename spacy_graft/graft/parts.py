@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from ..extract.streams import Empty
+from ..extract.streams import Empty, Stream
 from ..extract.terms import SymbolTerm, Term
 from ..index.columns import Columns
 from ..index.items import ItemIndex
@@ -64,10 +64,10 @@ class Part(Protocol):
     def identities(self, nodes: np.ndarray) -> np.ndarray:
         """What tells features apart in every space over the same indexes: int64."""
 
-    def terms(self, nodes: np.ndarray) -> list[tuple[SymbolTerm, ...]]:
-        """What each node is named by."""
+    def terms(self, nodes: np.ndarray) -> Stream | list[tuple[SymbolTerm, ...]]:
+        """What each node is named by: symbols of the block, or what it is a product of."""
 
-    def longest_terms(self, nodes: np.ndarray) -> list[tuple[SymbolTerm, ...]]:
+    def longest_terms(self, nodes: np.ndarray) -> Stream | list[tuple[SymbolTerm, ...]]:
         """The same by the longest member of its class."""
 
 
@@ -156,11 +156,11 @@ class IndexedPart:
     def identities(self, nodes: np.ndarray) -> np.ndarray:
         return nodes
 
-    def terms(self, nodes: np.ndarray) -> list[tuple[SymbolTerm, ...]]:
-        return [(Term(self.name, ngram),) for ngram in named_ngrams(self.index, nodes, self.lengths)]
+    def terms(self, nodes: np.ndarray) -> Stream:
+        return named_ngrams(self.index, nodes, self.lengths)
 
-    def longest_terms(self, nodes: np.ndarray) -> list[tuple[SymbolTerm, ...]]:
-        return [(Term(self.name, ngram),) for ngram in self.index.longest_ngrams(nodes)]
+    def longest_terms(self, nodes: np.ndarray) -> Stream:
+        return self.index.longest_ngrams(nodes)
 
 
 class VertexPart(IndexedPart):
@@ -221,9 +221,8 @@ class LockedPart(IndexedPart):
         super().__init__(name, index, inverse[nodes], np.ones(len(nodes), np.bool_), lengths=lengths)
         self._source = source
 
-    def terms(self, nodes: np.ndarray) -> list[tuple[SymbolTerm, ...]]:
-        ngrams = named_ngrams(self._source, self.index.symbols[nodes], self.lengths)
-        return [(Term(self.name, ngram),) for ngram in ngrams]
+    def terms(self, nodes: np.ndarray) -> Stream:
+        return named_ngrams(self._source, self.index.symbols[nodes], self.lengths)
 
     longest_terms = terms
 
@@ -310,7 +309,7 @@ class CombinationPart:
         return Term(name, np.atleast_1d(symbols[row]))
 
 
-def named_ngrams(index: NgramIndex | ItemIndex, nodes: np.ndarray, lengths: Mapping[int, int]) -> list[np.ndarray]:
+def named_ngrams(index: NgramIndex | ItemIndex, nodes: np.ndarray, lengths: Mapping[int, int]) -> Stream:
     """The n-grams or items that name nodes: the shortest, or those of the given lengths."""
     if not lengths or not isinstance(index, NgramIndex):
         return index.ngrams(nodes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
 
 from .model_state import ModelState
 from .refits import Refits
@@ -35,6 +36,14 @@ class PointFit(ABC):
     @abstractmethod
     def step(self) -> None:
         """Go to the next point; do nothing after the last."""
+
+    def points(self) -> Iterator[PointFit]:
+        """Go to each of the points that are left; stay at the last."""
+        while True:
+            self.step()
+            yield self
+            if self.finished:
+                return
 
     def pass_by(self, last: int) -> None:
         """Go past points on the way to one after number ``last``: near their optima, if that is less work."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..adjustment import Adjustment
 from ..extract.bags import Vocabulary
-from ..extract.terms import SymbolTerm
+from ..extract.terms import FeatureTerms
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -67,7 +67,7 @@ class Solution:
     ----------
     blocks : list of str
         The block of each feature.
-    terms, longest : list of tuples of Term
+    terms, longest : FeatureTerms
         What each feature is: one n-gram or item, or those whose product it is. An n-gram is the shortest of its class,
         or the longest.
     df : int32 (features)
@@ -89,8 +89,8 @@ class Solution:
     """
 
     blocks: list[str]
-    terms: list[tuple[SymbolTerm, ...]]
-    longest: list[tuple[SymbolTerm, ...]]
+    terms: FeatureTerms
+    longest: FeatureTerms
     df: np.ndarray
     weights: np.ndarray | csr_array
     intercepts: np.ndarray

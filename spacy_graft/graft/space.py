@@ -9,7 +9,8 @@ import numpy as np
 
 from ..extract.hashing import EMPTY
 from ..extract.kernels import rows_of_keys, slots_of
-from ..extract.terms import SymbolTerm
+from ..extract.streams import Stream
+from ..extract.terms import FeatureTerms, SymbolTerm, TermsOfBlock
 from ..index.items import ItemIndex
 from ..index.ngrams import NgramIndex
 from ..search.request import SearchRequest
@@ -204,16 +205,24 @@ class FeatureSpace:
         """The block of each row."""
         return [self.parts[b].name for b in self.blocks.tolist()]
 
-    def terms(self) -> tuple[list[tuple[SymbolTerm, ...]], list[tuple[SymbolTerm, ...]]]:
+    def terms(self) -> tuple[FeatureTerms, FeatureTerms]:
         """What each row is named by: by the shortest and by the longest of its class."""
-        shortest: list[tuple[SymbolTerm, ...]] = [()] * len(self.blocks)
-        longest = shortest.copy()
+        shortest = self._terms(lambda part, nodes: part.terms(nodes))
+        return shortest, self._terms(lambda part, nodes: part.longest_terms(nodes))
+
+    def _terms(self, of_part: Callable[[Part, np.ndarray], Stream | list[tuple[SymbolTerm, ...]]]) -> FeatureTerms:
+        of_blocks: list[TermsOfBlock] = []
+        products: dict[int, tuple[SymbolTerm, ...]] = {}
         for b, part in enumerate(self.parts):
             rows = np.flatnonzero(self.blocks == b)
-            nodes = self.nodes[rows]
-            for row, short, long in zip(rows.tolist(), part.terms(nodes), part.longest_terms(nodes), strict=True):
-                shortest[row], longest[row] = short, long
-        return shortest, longest
+            if not len(rows):
+                continue
+            terms = of_part(part, self.nodes[rows])
+            if isinstance(terms, Stream):
+                of_blocks.append(TermsOfBlock(part.name, rows, terms))
+            else:
+                products.update(zip(rows.tolist(), terms, strict=True))
+        return FeatureTerms(len(self.blocks), of_blocks, products)
 
 
 def distinct_columns(

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from ..extract.bags import Bags
+from ..extract.streams import Stream
 from . import item_kernels, kernels
 from .columns import Columns, concatenated, reordered
 from .fingerprints import column_numbers
@@ -26,8 +27,8 @@ class ItemIndex:
 
     Attributes
     ----------
-    symbols : (n_nodes,) or (n_nodes, width)
-        What each item is named by.
+    symbols : (n_nodes,) or (n_nodes, width), or of objects (n_nodes)
+        What each item is named by; of vertices of a network an array each.
     starts : int64 (n_nodes + 1)
     documents : int32 (entries)
         Those of node ``k`` are ``documents[starts[k] : starts[k + 1]]``, ascending.
@@ -131,9 +132,12 @@ class ItemIndex:
         item_kernels.sum_documents(self.starts, self.documents, np.ascontiguousarray(values, np.float64), sums)
         return sums
 
-    def ngrams(self, nodes: Sequence[int] | np.ndarray) -> list[np.ndarray]:
+    def ngrams(self, nodes: Sequence[int] | np.ndarray) -> Stream:
         """The symbols that name each item."""
-        return list(map(np.atleast_1d, self.symbols[np.asarray(nodes, np.int64)]))
+        symbols = self.symbols[np.asarray(nodes, np.int64)]
+        if symbols.dtype == object:
+            return Stream.join(symbols, np.uint64)
+        return Stream(symbols.reshape(-1), np.arange(len(symbols) + 1) * int(np.prod(symbols.shape[1:])))
 
     longest_ngrams = ngrams
 

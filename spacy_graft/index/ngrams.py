@@ -191,27 +191,22 @@ class NgramIndex:
         """
         return self.ranged.keys(column_numbers(self.n_documents))
 
-    def ngrams(self, nodes: Sequence[int] | np.ndarray) -> list[np.ndarray]:
+    def ngrams(self, nodes: Sequence[int] | np.ndarray) -> Stream:
         """The shortest n-gram of each node, in the stream's own symbols."""
         chosen = np.asarray(nodes, np.int64)
         return self.prefixes(chosen, self.shortest[chosen])
 
-    def longest_ngrams(self, nodes: Sequence[int] | np.ndarray) -> list[np.ndarray]:
+    def longest_ngrams(self, nodes: Sequence[int] | np.ndarray) -> Stream:
         """The longest n-gram with the same documents as each distinct node, wherever in the tree it stands."""
         longest = self.longest_node[np.asarray(nodes, np.int64)]
         return self.prefixes(longest, self.longest[longest])
 
-    def prefixes(self, nodes: np.ndarray, lengths: np.ndarray) -> list[np.ndarray]:
-        """N-grams of nodes, of lengths from that of the shortest to that of the longest, int64 (nodes) both.
-
-        All share memory.
-        """
-        ends = np.cumsum(lengths, dtype=np.int64)
-        begins = ends - lengths
-        total = int(ends[-1]) if len(ends) else 0
-        places = np.arange(total) + np.repeat(self.places[nodes] - begins, lengths)
-        symbols = self.alphabet[self.symbols[places]]
-        return [symbols[begin:end] for begin, end in zip(begins.tolist(), ends.tolist(), strict=True)]
+    def prefixes(self, nodes: np.ndarray, lengths: np.ndarray) -> Stream:
+        """N-grams of nodes, of lengths from that of the shortest to that of the longest, int64 (nodes) both."""
+        starts = np.zeros(len(nodes) + 1, np.int64)
+        np.cumsum(lengths, out=starts[1:])
+        places = np.arange(starts[-1]) + np.repeat(self.places[nodes] - starts[:-1], lengths)
+        return Stream(self.alphabet[self.symbols[places]], starts)
 
 
 def nodes_of_text(text: RankedText, min_df: int, max_length: int, n_threads: int) -> NodeTable:

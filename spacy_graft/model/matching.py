@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..extract.blocks import Block, ReadingBlock, is_ngram_block
+from ..extract.blocks import Block, ReadingBlock, as_reading_block, is_ngram_block
 from ..extract.streams import Stream
-from ..extract.terms import NamedTerm
+from ..extract.terms import FeatureTerms, NamedTerm, Term
 from ..messages import listed
 from .automaton import Automaton
 from .item_matching import ItemMatcher
+from .naming import named_products, names_of
 from .table import FeatureTable
 
 if TYPE_CHECKING:
@@ -73,6 +74,23 @@ def compile_features(features: FeatureTable, blocks: Mapping[str, Block], string
             automata[name] = Automaton.build(ngrams, rows)
         else:
             items.update((features.terms(row), row) for row in rows.tolist())
+    return CompiledFeatures(automata, ItemMatcher.build(items, blocks, strings))
+
+
+def compile_terms(terms: FeatureTerms, blocks: Mapping[str, Block], strings: StringStore) -> CompiledFeatures:
+    """Compile features of training documents, whose n-grams need no names for that."""
+    automata = {}
+    items: dict[tuple[NamedTerm, ...], int] = {}
+    for name, block in blocks.items():
+        parts = [(rows, symbols) for of, rows, symbols in terms.of_blocks if of == name]
+        if parts and is_ngram_block(block):
+            rows, ngrams = zip(*parts, strict=True)
+            automata[name] = Automaton.build(Stream.concatenated(ngrams), np.concatenate(rows))
+            continue
+        for rows, symbols in parts:
+            names = names_of(as_reading_block(block), symbols, strings)
+            items.update(((Term(name, own),), row) for own, row in zip(names, rows.tolist(), strict=True))
+    items.update((members, row) for row, members in named_products(terms, blocks, strings).items())
     return CompiledFeatures(automata, ItemMatcher.build(items, blocks, strings))
 
 

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..adjustment import Adjustment
 from ..extract.batches import read_streams, small_batches
-from ..extract.blocks import Block, ReadingBlock, VectorsBlock, is_ngram_block, is_vectors_block
+from ..extract.blocks import Block, ReadingBlock, VectorsBlock, as_reading_block, is_vectors_block
 from ..extract.feature_lengths import bounded_lengths
 from ..extract.streams import Stream
-from ..extract.terms import NamedTerm, Term
 from ..graft.solution import adjusted_parts, divided_parts
 from .item_matching import add_item_scores
-from .matching import Blocks, CompiledFeatures, Matcher
+from .matching import Blocks, CompiledFeatures, Matcher, compile_terms
+from .naming import feature_table_of
 from .table import FeatureTable, Vocabularies
 from .weights import SparseWeights, are_equal, copied, dense_rows, for_kernels, with_column
 
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from spacy.strings import StringStore
     from spacy.tokens import Doc
 
-    from ..extract.terms import SymbolTerm
     from ..graft.solution import Solution, Stability
     from ..vectors.word_scores import WordScores
 
@@ -145,7 +143,8 @@ class Snapshot:
         words = next((block for block in readers.values() if reads_words(block)), WORDS)
         streams = read_streams([*readers.values(), words] if self._counts_words else readers.values(), docs)
         lengths = document_lengths(streams[words]) if self._counts_words else np.ones(len(docs))
-        return self._scores_of(features, {name: streams[block] for name, block in readers.items()}, lengths)
+        by_name = {name: streams[block] for name, block in readers.items()}
+        return matched_scores(self, features, self.blocks, self._columns, by_name, lengths)
 
     def scores_of_streams(self, streams: Mapping[str, Stream], lengths: np.ndarray, strings: StringStore) -> np.ndarray:
         """Return the scores of documents that have been read: float64 (n_documents, n_labels).
@@ -159,36 +158,16 @@ class Snapshot:
         strings : StringStore
             Of the vocab of the documents.
         """
-        return self._scores_of(self.matcher.compiled(self.features, self.blocks, strings), streams, lengths)
-
-    def _scores_of(self, features: CompiledFeatures, streams: Mapping[str, Stream], lengths: np.ndarray) -> np.ndarray:
-        """Scores; ``lengths`` are the numbers of distinct words."""
-        totals = np.zeros((len(lengths), self.n_labels + (len(self.length_shares) > 0)))
-        for name, automaton in features.automata.items():
-            automaton.add_scores(streams[name], self._columns, totals)
-        if features.items.tables:
-            by_name = {name: streams[name] for name in features.items.tables}
-            found = features.items.found(by_name, self.blocks, self.vocabularies)
-            add_item_scores(found, self._columns, self.length_shares, totals)
-        if self.mean_scale:
-            lengths = lengths if self._counts_words else bounded_lengths(totals[:, -1])
-            totals *= (self.mean_scale / np.sqrt(lengths))[:, np.newaxis]
-        scores = self.intercepts + totals[:, : self.n_labels]
-        if self.word_scores is not None:
-            words = streams[self.word_scores.block]
-            self.word_scores.add_scores(words.symbols, words.starts, scores)
-        return scores
+        features = self.matcher.compiled(self.features, self.blocks, strings)
+        return matched_scores(self, features, self.blocks, self._columns, streams, lengths)
 
     @property
     def _counts_words(self) -> bool:
-        """Whether the length of a document is the number of its distinct words."""
-        return bool(self.mean_scale) and not len(self.length_shares)
+        return counts_words(self)
 
     @cached_property
     def _columns(self) -> np.ndarray | SparseWeights:
-        """What is summed over the features of a document: their weights and, if any, their shares of its length."""
-        columns = with_column(self.weights, self.length_shares) if len(self.length_shares) else self.weights
-        return columns if isinstance(columns, np.ndarray) else for_kernels(columns)
+        return columns_of(self)
 
     def ngram_occurrences(self, doc: Doc) -> np.ndarray:
         """Return every occurrence of every n-gram in a document.
@@ -297,47 +276,72 @@ def snapshot_of_solution(solution: Solution, blocks: Blocks, strings: StringStor
     )
 
 
-def feature_table_of(solution: Solution, blocks: Blocks, strings: StringStore) -> FeatureTable:
-    """The features of a solution by name."""
-    all_terms = named_terms(solution.terms, blocks, strings)
-    all_longest = named_terms(solution.longest, blocks, strings)
-    return FeatureTable(
-        tuple(solution.blocks),
-        tuple(terms[0].symbols if len(terms) == 1 else () for terms in all_terms),
-        tuple(terms[0].symbols if len(terms) == 1 else () for terms in all_longest),
-        tuple(terms if len(terms) > 1 else () for terms in all_terms),
-        np.array(solution.df, np.int32),
-    )
+def scores_of_training(
+    like: Solution, blocks: Blocks, strings: StringStore, streams: Mapping[str, Stream], lengths: np.ndarray
+) -> Callable[[Solution], np.ndarray]:
+    """Return what computes the scores of documents under solutions with the features of another, none of them named.
+
+    Parameters
+    ----------
+    like : Solution
+    blocks : Blocks
+    strings, streams, lengths
+        As of :meth:`Snapshot.scores_of_streams`; the vocab is that of the training documents as well.
+    """
+    features = compile_terms(like.terms, blocks, strings)
+    return lambda solution: matched_scores(solution, features, blocks, columns_of(solution), streams, lengths)
 
 
-def named_terms(
-    rows: Sequence[tuple[SymbolTerm, ...]], blocks: Blocks, strings: StringStore
-) -> list[tuple[NamedTerm, ...]]:
-    """The terms of features by name; all n-grams of a block are named at once."""
-    by_block: dict[str, list[np.ndarray]] = {}
-    for terms in rows:
-        for term in terms:
-            by_block.setdefault(term.block, []).append(term.symbols)
-    names = {of: iter(names_of(as_reading_block(blocks[of]), symbols, strings)) for of, symbols in by_block.items()}
-    return [tuple([Term(term.block, next(names[term.block])) for term in terms]) for terms in rows]
+def matched_scores(
+    model: Snapshot | Solution,
+    features: CompiledFeatures,
+    blocks: Blocks,
+    columns: np.ndarray | SparseWeights,
+    streams: Mapping[str, Stream],
+    lengths: np.ndarray,
+) -> np.ndarray:
+    """Return the scores of documents: float64 (n_documents, n_labels).
+
+    Parameters
+    ----------
+    model : Snapshot or Solution
+    features : CompiledFeatures
+        Those of the model.
+    blocks : Blocks
+    columns : float64 (n_features, n_labels or one more), or SparseWeights
+        :func:`columns_of` the model.
+    streams : mapping of str to Stream
+        By block.
+    lengths : float64 (n_documents)
+        Numbers of distinct words.
+    """
+    n_labels = len(model.intercepts)
+    totals = np.zeros((len(lengths), n_labels + (len(model.length_shares) > 0)))
+    for name, automaton in features.automata.items():
+        automaton.add_scores(streams[name], columns, totals)
+    if features.items.tables:
+        by_name = {name: streams[name] for name in features.items.tables}
+        found = features.items.found(by_name, blocks, model.vocabularies)
+        add_item_scores(found, columns, model.length_shares, totals)
+    if model.mean_scale:
+        lengths = lengths if counts_words(model) else bounded_lengths(totals[:, -1])
+        totals *= (model.mean_scale / np.sqrt(lengths))[:, np.newaxis]
+    scores = model.intercepts + totals[:, :n_labels]
+    if model.word_scores is not None:
+        words = streams[model.word_scores.block]
+        model.word_scores.add_scores(words.symbols, words.starts, scores)
+    return scores
 
 
-def texts_of(block: ReadingBlock, symbols: Sequence[np.ndarray], strings: StringStore) -> list[str]:
-    """The names of several n-grams or items as one text each, as models show them."""
-    if block.dtype is np.uint32 and block.feature_kind == "character n-gram":
-        # Code points: of the many n-grams of characters each would be taken apart and put together again.
-        joined = np.concatenate([np.empty(0, np.uint32), *symbols]).astype("<u4").tobytes()
-        text = joined.decode("utf-32-le", "surrogatepass")
-        return [text[begin:end] for begin, end in pairwise(accumulate(map(len, symbols), initial=0))]
-    return [block.text(names) for names in names_of(block, symbols, strings)] if len(symbols) else []
+def counts_words(model: Snapshot | Solution) -> bool:
+    """Whether the length of a document is the number of its distinct words."""
+    return bool(model.mean_scale) and not len(model.length_shares)
 
 
-def names_of(block: ReadingBlock, symbols: Sequence[np.ndarray], strings: StringStore) -> list[tuple[str, ...]]:
-    """The names of the symbols of several n-grams or items."""
-    if not is_ngram_block(block):
-        return [block.names(of_item, strings) for of_item in symbols]
-    names = block.names(np.concatenate(symbols), strings)
-    return [names[begin:end] for begin, end in pairwise(accumulate(map(len, symbols), initial=0))]
+def columns_of(model: Snapshot | Solution) -> np.ndarray | SparseWeights:
+    """What is summed over the features of a document: their weights and, if any, their shares of its length."""
+    columns = with_column(model.weights, model.length_shares) if len(model.length_shares) else copied(model.weights)
+    return columns if isinstance(columns, np.ndarray) else for_kernels(columns)
 
 
 def check_shapes(features: FeatureTable, weights: np.ndarray | csr_array, intercepts: np.ndarray) -> None:
@@ -381,8 +385,3 @@ def block_of_word_scores(blocks: Mapping[str, Block], name: str) -> VectorsBlock
 def reading_blocks(blocks: Blocks, features: CompiledFeatures) -> dict[str, ReadingBlock]:
     """Return the blocks that have to read documents to match the features."""
     return {name: as_reading_block(blocks[name]) for name in [*features.automata, *features.items.tables]}
-
-
-def as_reading_block(block: Block) -> ReadingBlock:
-    """Return a block that is known to read documents, typed as such."""
-    return cast("ReadingBlock", block)

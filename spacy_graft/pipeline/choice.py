@@ -26,7 +26,8 @@ from ..held_out import (
     mean_losses,
     parsimonious,
 )
-from ..model.snapshot import Snapshot
+from ..model.matching import Blocks
+from ..model.snapshot import Snapshot, scores_of_training
 from .corpus import ExtractedCorpus
 from .targets import WEIGHT_KEY
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from spacy.training import Example
 
     from ..graft.points import PointFit
+    from ..graft.solution import Solution
 
 #: Strengths of refits that are tried are this far apart; the least and the largest.
 FACTOR, LEAST_REFIT, LARGEST_REFIT = 3.0, 2.0**-10, 2.0**12
@@ -143,6 +145,10 @@ class HeldOut(Judge):
     def digest(self) -> str:
         """What two sets of documents share only if they are the same."""
         return digest_of([self.streams, self.lengths, self.targets])
+
+    def scorer(self, like: Solution) -> Callable[[Solution], np.ndarray]:
+        """What gives the scores of the documents under any solution with the features of ``like``."""
+        return scores_of_training(like, Blocks(self.corpus.blocks), self.strings, self.streams, self.lengths)
 
     def scores(self, snapshot: Snapshot) -> np.ndarray:
         """Scores of the documents, not to be changed: float64 (n_documents, n_labels). The last ones are kept."""
@@ -468,7 +474,8 @@ def trials_of(fit: PointFit, named: Snapshot, held_out: HeldOut) -> Callable[[fl
         )
         scores = held_out.scores(snapshot)
         tempered = fit.report.network is not None
-        return Trial(strength, snapshot, scores, *held_out.best_loss(scores, tempered))
+        temperature, log_loss = held_out.temperature(scores), held_out.loss_of_refit(scores, tempered)
+        return Trial(strength, snapshot, scores, temperature, log_loss)
 
     return trial_of
 

@@ -11,14 +11,16 @@ from spacy.tokens import Doc
 
 from ..estimator_files import SavedEstimator, checked_values
 from ..extract.batches import joined_streams
-from ..extract.blocks import Block, is_reading_block, is_vectors_block
+from ..extract.blocks import Block, as_reading_block, is_reading_block, is_vectors_block
 from ..extract.lengths import document_length
+from ..extract.streams import Stream
 from ..graft.constraints import FeatureNames
 from ..graft.data import TrainingData
 from ..graft.report import Report
 from ..graft.solution import Solution
 from ..model.matching import Blocks
-from ..model.snapshot import as_reading_block, snapshot_of_solution, texts_of
+from ..model.naming import texts_of
+from ..model.snapshot import snapshot_of_solution
 from ..text_model import SnapshotModel, SnapshotSpace, documents_of
 from .corpus import fields_of_blocks
 from .factories import check_blocks_and_learner
@@ -80,7 +82,7 @@ class DocSpace(SnapshotSpace):
         lengths = np.array([document_length(doc) for doc in docs], np.float64)
         strings = docs[0].vocab.strings
 
-        def texts(block: str, symbols: Sequence[np.ndarray]) -> list[str]:
+        def texts(block: str, symbols: Stream) -> list[str]:
             return texts_of(as_reading_block(self.blocks[block]), symbols, strings)
 
         fields = fields_of_blocks(self.blocks, streams)

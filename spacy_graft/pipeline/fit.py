@@ -290,7 +290,7 @@ def train_like(component: TextCatGraft, progress: Progress, chosen: Report | Non
         for model in with_progress(training.models(), training.learner, progress, ALL_DOCUMENTS):
             last = model
     else:
-        for _ in with_progress(training.steps_like(chosen), training.learner, progress, ALL_DOCUMENTS):
+        for _ in with_progress(training.steps(chosen), training.learner, progress, ALL_DOCUMENTS):
             pass
         last = training.refitted(chosen)
         last.report.log_loss, last.report.finished = chosen.log_loss, True

@@ -13,19 +13,19 @@ from ..graft.report import Report
 from ..graft.settings import GraftingPath
 from ..heap import frozen_heap
 from ..held_out import (
-    FoldPoint,
     Judge,
     chosen_of_folds,
     is_better_strength,
     is_no_higher,
     is_small,
     judged,
-    judged_point,
     points_of_fold,
     refit_grid,
+    scored_points,
+    scores_of_refits,
 )
 from .block_choice import leave_out
-from .choice import HeldOut, trials_of, try_strengths
+from .choice import HeldOut, try_strengths
 from .corpus import ExtractedCorpus
 from .targets import Targets
 
@@ -107,8 +107,10 @@ def cross_validated(training: Training, splits: list[Split], progress: Progress,
         for fold, split in enumerate(splits, start=1):
             of_fold = split.training()
             title = f"{name}fold {fold} of {n_folds}: "
-            models = with_progress(of_fold.models(), of_fold.learner, progress, title)
-            paths.append(points_of_fold(scored_steps(of_fold, models, split.held_out, tempered, alone=n_folds == 1)))
+            steps = with_progress(of_fold.steps(), of_fold.learner, progress, title)
+            fits = (cast("PointFit", of_fold.fit) for _ in steps)
+            points = scored_points(fits, split.held_out.scorer, split.held_out, tempered, alone=n_folds == 1)
+            paths.append(points_of_fold(points))
             of_fold.fit = None  # frees its memory before the next one allocates
         held_out = judge_of_all(splits)
         chosen, losses = chosen_of_folds(training.learner, held_out, paths, tempered)
@@ -144,24 +146,6 @@ def judge_of_all(splits: list[Split]) -> Judge:
     first = splits[0].held_out
     targets = Targets.joined([split.held_out.corpus.documents().targets for split in splits])
     return Judge(targets.arrays, first.exclusive, first.shares, first.locked)
-
-
-def scored_steps(
-    training: Training, models: Iterable[Model], held_out: HeldOut, tempered: bool, alone: bool
-) -> Iterator[tuple[FoldPoint, float]]:
-    """The points of a path, with the scores of held-out documents and the log-loss of the best refit.
-
-    ``tempered`` is that of :func:`~spacy_graft.held_out.judged`, ``alone`` that of
-    :func:`~spacy_graft.held_out.scored_points`.
-    """
-    for model in models:
-        trial = trials_of(cast("PointFit", training.fit), model.snapshot, held_out)
-        trials = [trial(strength) for strength in refit_grid(training.learner)]
-        scores = np.array([trial.scores for trial in trials])
-        point = FoldPoint(scores, model.report.n_active)
-        if alone:
-            point = judged_point(point, training.learner, held_out, tempered)
-        yield point, min(trial.log_loss for trial in trials)
 
 
 def with_best_strengths(
@@ -216,18 +200,16 @@ def judged_again(
     training: Training, like: Report, splits: list[Split], held_out: Judge
 ) -> tuple[Report, np.ndarray, bool]:
     """The point of a report with its blocks and strengths in all folds, losses, and whether it is small enough."""
-    grid = refit_grid(training.learner)
     scores, sizes = [], []
     for split in splits:
         of_fold = split.training()
         of_fold.begin_like(like)
         fit = of_fold.path_to(like)
-        trial_of = trials_of(fit, of_fold.named(fit.solution()), split.held_out)
-        scores.append(np.array([trial_of(strength).scores for strength in grid]))
+        scores.append(scores_of_refits(fit, split.held_out.scorer))
         sizes.append(fit.report.n_active)
         of_fold.fit = None
     tempered = training.resources.network is not None and like.network_alpha != 0.0
-    report, losses = judged(np.concatenate(scores, axis=1), grid, held_out, tempered)
+    report, losses = judged(np.concatenate(scores, axis=1), refit_grid(training.learner), held_out, tempered)
     report = replace(report, points=like.points, left_out=list(like.left_out)).with_strengths(like.strengths)
     return report, losses, is_small(float(np.mean(sizes)), training.learner.parsimony)
 

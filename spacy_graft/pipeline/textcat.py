@@ -25,7 +25,8 @@ from ..explain.features import Feature, features_of, strongest_words
 from ..explain.html.markup import escaped, fragment
 from ..explain.html.overview import overview, points_view, sides_of_model
 from ..explain.scores import Explanation, alternatives_of
-from ..extract.blocks import Block
+from ..extract.blocks import Block, as_reading_block
+from ..extract.streams import Stream
 from ..extract.unread import document_text
 from ..graft.constraints import Constraints
 from ..graft.memory import MANY_LABELS, require_memory_for
@@ -34,7 +35,8 @@ from ..graft.solution import Solution
 from ..heap import frozen_heap
 from ..messages import did_you_mean, listed, listed_in_part
 from ..metrics import THRESHOLD, as_probabilities, divided_thresholds, document_losses
-from ..model.snapshot import Snapshot, as_reading_block, snapshot_of_solution, texts_of
+from ..model.naming import texts_of
+from ..model.snapshot import Snapshot, snapshot_of_solution
 from ..model.sparse_linear import SNAPSHOT, snapshot_of
 from ..model.weights import with_column
 from ..options import as_python, is_strength
@@ -539,7 +541,7 @@ class TextCatGraft(TrainablePipe):
         except KeyError as error:
             raise ValueError(UNKNOWN_WORD.format(name=self.name)) from error
 
-    def _texts(self, block: str, symbols: Sequence[np.ndarray]) -> list[str]:
+    def _texts(self, block: str, symbols: Stream) -> list[str]:
         """The names of n-grams or items of a block."""
         try:
             return texts_of(as_reading_block(self.blocks[block]), symbols, self.vocab.strings)

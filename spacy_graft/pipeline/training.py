@@ -14,6 +14,7 @@ import numpy as np
 from spacy.tokens import Doc
 
 from ..adjustment import Adjustment
+from ..extract.streams import Stream
 from ..graft.constraints import FeatureNames
 from ..graft.emptiness import NothingToLearnError, why_empty
 from ..graft.report import Report
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from .vectors import VectorsSource
 
 #: Names of n-grams or items of a block.
-Texts = Callable[[str, Sequence[np.ndarray]], list[str]]
+Texts = Callable[[str, Stream], list[str]]
 Made = TypeVar("Made")
 
 
@@ -325,16 +326,19 @@ class Training:
         while (model := self.step()) is not None:
             yield model
 
-    def steps_like(self, report: Report) -> Iterator[Report]:
-        """Begin again, and do as many steps as a path took to the point of a report; models are not named.
+    def steps(self, like: Report | None = None) -> Iterator[Report]:
+        """Begin again, and do all steps, or as many as a path took to the point of a report; models are not named.
 
         A fit without points is done when it has finished.
         """
         self.fit = None  # frees its memory before the next fit allocates
         fit = self.fit = self._started_fit()
-        while not fit.finished and (not report.points or fit.report.points < report.points):
+        last = None if like is None else like.points
+        while True:
             self._step(fit)
             yield fit.report
+            if fit.finished or (last and fit.report.points >= last):
+                break
         self._warn_of_empty(fit)
 
     @property
@@ -722,7 +726,7 @@ class ResumedTraining(Training):
         if len(self.corpus) == self._n_fitted:
             return None
         self._report, self._n_concluded = self._lifted(self._report, self._n_concluded), len(self.corpus)
-        for _ in self.steps_like(self._report):
+        for _ in self.steps(self._report):
             pass
         model = self._last_model()
         if isinstance(self.learner, GraftingPath):
