@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -38,8 +39,6 @@ PATIENCE, LEAST_POINTS = 2, 8
 PRIOR = 0.5
 #: Share of a log-loss that two of the same model may differ by: weights are optimal within a tolerance.
 SAME_LOSS = 1e-6
-#: Standard errors by which word vectors, or more of them, must lower the log-loss of held-out documents.
-WORTH_VECTORS = 0.5
 
 
 class PlainTargets(NamedTuple):
@@ -379,34 +378,40 @@ def judged(
     return report, losses
 
 
-def is_better_strength(
-    option: str, strength: float, losses: np.ndarray, chosen: Report, least: np.ndarray, held_out: Judge
-) -> bool:
-    """Whether a strength is chosen over the best so far: its log-loss must be lower; for 0, no higher.
-
-    Word vectors, and weaker ridges, under which they say more, must lower it by :data:`WORTH_VECTORS` standard errors
-    of the difference. Several strengths of them are tried, each with the best of several refits, so that the least
-    log-loss is a little too low.
+def judged_by_folds(
+    learner: GraftingPath,
+    like: Report,
+    fits: Iterable[tuple[PointFit, SolutionScorer]],
+    held_out: Judge,
+    tempered: bool,
+) -> tuple[Report, np.ndarray, bool]:
+    """What the held-out documents of all folds say of a point with other blocks or strengths.
 
     Parameters
     ----------
-    option : str
-        Of the learner.
-    strength : float
-        Its value.
-    losses : float64 (n_documents)
-        Of the held-out documents.
-    chosen, least
-        Report and losses of the best so far.
-    held_out : Judge
+    learner : GraftingPath
+    like : Report
+        The point, with its blocks and strengths.
+    fits : iterable of pairs
+        The fit of each fold there, and what scores its held-out documents.
+    held_out, tempered
+        As of :func:`judged`.
+
+    Returns
+    -------
+    Report
+    float64 (n_documents)
+        The losses of documents.
+    bool
+        Whether it is small enough.
     """
-    if strength == 0.0:
-        return is_no_higher(held_out.mean(losses), held_out.mean(least))
-    if not held_out.mean(losses) < held_out.mean(least):
-        return False
-    has_more_vectors = option == "vectors_ridge" and strength < (chosen.vectors_ridge or math.inf)
-    gains = least - losses
-    return not has_more_vectors or held_out.mean(gains) > WORTH_VECTORS * held_out.error(gains)
+    scores, sizes = [], []
+    for fit, scorer in fits:
+        scores.append(scores_of_refits(fit, scorer))
+        sizes.append(fit.report.n_active)
+    report, losses = judged(np.concatenate(scores, axis=1), refit_grid(learner), held_out, tempered)
+    report = replace(report, points=like.points, left_out=list(like.left_out)).with_strengths(like.strengths)
+    return report, losses, is_small(float(np.mean(sizes)), learner.parsimony)
 
 
 def mean_losses(losses: Sequence[np.ndarray], judge: Judge) -> list[MeanLoss]:

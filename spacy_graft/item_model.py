@@ -52,7 +52,8 @@ if TYPE_CHECKING:
 
 #: Names of the two blocks.
 ITEM_BLOCK, COMBINATION_BLOCK = "items", "combinations"
-#: Options of :class:`GraftingPath` that only components of a pipeline look at.
+#: Options of :class:`GraftingPath` that only components of a pipeline look at, but for strengths of vectors where an
+#: estimator holds out documents.
 FOR_COMPONENTS = ("metric", "network_choices", "vectors_choices", "optional_blocks", "retrain")
 #: Documents whose scores are computed at once where those of all need not be.
 SCORED_AT_ONCE = 1024
@@ -534,7 +535,8 @@ def warn_of_unused_options(owner: str, learner: Any, holds_out: bool, stacklevel
     if not isinstance(learner, GraftingPath):
         return
     default = GraftingPath()
-    unused = [name for name in FOR_COMPONENTS if getattr(learner, name) != getattr(default, name)]
+    for_components = [name for name in FOR_COMPONENTS if not (holds_out and name == "vectors_choices")]
+    unused = [name for name in for_components if getattr(learner, name) != getattr(default, name)]
     if unused:
         message = f"{owner} does not look at {listed(unused)} of its learner: these are for components and their dev."
         warnings.warn(message, UserWarning, stacklevel=stacklevel + 1)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
 
 import numpy as np
 
@@ -30,6 +29,7 @@ from .held_out import (
     PlainTargets,
     chosen_of_folds,
     fold_count,
+    judged_by_folds,
     numbers_of_folds,
     points_of_fold,
     rows_of_splits,
@@ -39,6 +39,7 @@ from .index.places import IndexPlace
 from .item_model import finished_fit, started_fit
 from .messages import listed
 from .options import check_flags
+from .strengths import choices_of, first_strengths, with_best_strengths
 from .text_model import VECTORS_READER, ReadTexts, TextModel, TextSpace, documents_of, vectors_reader
 from .vectors.word_vectors import WordVectors
 
@@ -179,7 +180,7 @@ class GraftTextClassifier(LinearClassifier):
     ['elf']
     """
 
-    _default_learner: ClassVar[Any] = GraftingPath()
+    _default_learner: ClassVar[Any] = GraftingPath(vectors_choices=(0.3, 0.03, 0.0))
     _holds_out: ClassVar[bool] = True
 
     def __init__(
@@ -232,7 +233,8 @@ class GraftTextClassifier(LinearClassifier):
         vectors : WordVectors or callable, optional
             Vectors of words, or one of the sources of ``@graft_vectors``: the mean of the vectors of a document's words
             is added to its n-grams. Words are those of the analyzer ``"word"`` or of a function, which must be among
-            the analyzers. The learner has their ``vectors_ridge``.
+            the analyzers. With :class:`GraftingPath`, cross-validation chooses their strength from ``vectors_ridge``
+            and ``vectors_choices``: by default from 0.1, 0.3 and 0.03, or none. Other learners have ``vectors_ridge``.
         shards : InMemory, OnDisk or Dask, optional
             Where symbols and indexes are, and how many threads search; by default in memory, and as many threads as
             there are cores. The model is the same.
@@ -268,19 +270,15 @@ class GraftTextClassifier(LinearClassifier):
         return self
 
     def _trained(self, learner: Any, documents: ReadDocuments) -> tuple[Report, Solution]:
-        """Train on all documents; a path to the point, refit and temperature that cross-validation chooses.
-
-        With word vectors, a path goes to its end.
-        """
-        chooses = isinstance(learner, GraftingPath) and VECTORS_READER not in cast("TextSpace", documents.space).readers
+        """Train on all documents; a path to the point, refit and temperature that cross-validation chooses."""
         chosen = None
         try:
-            chosen = report_of_folds(learner, documents) if chooses else None
+            chosen = report_of_folds(learner, documents) if isinstance(learner, GraftingPath) else None
         except NothingToLearnError as error:  # from what a fold keeps; all documents may have more
             warnings.warn(f"{type(self).__name__}: {without_choice(error)}", stacklevel=4)
         if chosen is None:
             return super()._trained(learner, documents)
-        path = cast("PointFit", finished_fit(learner, documents.data(), chosen.points))
+        path = cast("PointFit", finished_fit(*learner_and_data(learner, documents.data(), chosen), chosen.points))
         self._check_report(path.report)
         path.refit = chosen.refit
         solution = final_solution(path)
@@ -292,7 +290,7 @@ class GraftTextClassifier(LinearClassifier):
             thresholds=chosen.thresholds,
             log_loss=chosen.log_loss,
             n_folds=chosen.n_folds,
-        )
+        ).with_strengths(chosen.strengths)
         return report, solution.adjusted(chosen.adjustment, documents.shares())
 
     def significance(
@@ -461,31 +459,81 @@ class GraftTextClassifier(LinearClassifier):
         return TextSpace(self._readers())
 
 
+class TextFold(NamedTuple):
+    """A part of the documents that is held out, and what is trained on the others.
+
+    Attributes
+    ----------
+    kept : TrainingData
+    held_out : ReadDocuments
+    judge : Judge
+        Those that are held out.
+    """
+
+    kept: TrainingData
+    held_out: ReadDocuments
+    judge: Judge
+
+    def path(self, learner: GraftingPath, like: Report) -> PointFit:
+        """A path with the strengths of a report, before its first step."""
+        return cast("PointFit", started_fit(*learner_and_data(learner, self.kept, like)))
+
+    def scorer(self, like: Solution) -> Callable[[Solution], np.ndarray]:
+        """What gives the scores of documents held out under any solution with the features of ``like``."""
+        return cast("TextSpace", self.held_out.space).scorer(self.held_out.documents, like)
+
+
 def report_of_folds(learner: GraftingPath, documents: ReadDocuments) -> Report | None:
-    """The point that held-out documents choose, with its refit and temperature; None if there are too few."""
+    """The point that held-out documents choose, with its refit and temperature; None if there are too few.
+
+    Memory: the symbols of the documents once more for each fold, of which small corpora have several; with word
+    vectors, indexes as well.
+    """
     texts = cast("ReadTexts", documents.documents).numbers()
     splits = rows_of_splits(numbers_of_folds(documents.targets.keys(), texts, fold_count(len(texts))))
     if not splits:
         return None
     learner, shares = replace(learner, stability=False), documents.shares()
+    choices = choices_of(learner, network=False, vectors=VECTORS_READER in cast("TextSpace", documents.space).readers)
+    folds = []
+    for kept, part in splits:
+        data, held_out = documents.some(kept).data(), documents.some(part)
+        shared = replace(data, indexes={}) if choices else data
+        folds.append(TextFold(shared, held_out, judge_of(held_out, learner, shares)))
+    all_held_out = judge_of(documents.some(np.concatenate([part for _, part in splits])), learner, shares)
     with warnings_of_all_documents():
-        alone = len(splits) == 1
-        paths = [
-            path_of_fold(learner, documents.some(kept), documents.some(part), shares, alone) for kept, part in splits
-        ]
-    held_out = documents.some(np.concatenate([part for _, part in splits]))
-    chosen, _ = chosen_of_folds(learner, judge_of(held_out, learner, shares), paths, tempered=False)
+        paths = [path_of_fold(learner, fold, alone=len(folds) == 1) for fold in folds]
+        chosen, losses = chosen_of_folds(learner, all_held_out, paths, tempered=False)
+        if choices:
+            chosen = chosen.with_strengths(first_strengths(learner))
+
+        def judged_as(like: Report) -> tuple[Report, np.ndarray, bool]:
+            fits = ((path_to(fold.path(learner, like), like), fold.scorer) for fold in folds)
+            return judged_by_folds(learner, like, fits, all_held_out, tempered=False)
+
+        chosen = with_best_strengths(learner, choices, chosen, losses, all_held_out, judged_as)
     return replace(chosen, n_folds=len(splits))
 
 
-def path_of_fold(
-    learner: GraftingPath, kept: ReadDocuments, part: ReadDocuments, shares: np.ndarray, alone: bool
-) -> list[FoldPoint]:
+def path_of_fold(learner: GraftingPath, fold: TextFold, alone: bool) -> list[FoldPoint]:
     """The points of a path as documents that are held out see them; ``alone`` if there are no other folds."""
-    fit = cast("PointFit", started_fit(learner, kept.data()))
-    scorer = partial(cast("TextSpace", part.space).scorer, part.documents)
-    judge = judge_of(part, learner, shares)
-    return points_of_fold(scored_points(fit.points(), scorer, judge, tempered=False, alone=alone))
+    fit = fold.path(learner, Report().with_strengths(first_strengths(learner)))
+    return points_of_fold(scored_points(fit.points(), fold.scorer, fold.judge, tempered=False, alone=alone))
+
+
+def path_to(fit: PointFit, like: Report) -> PointFit:
+    """The fit, at the point at which another fit has a report."""
+    for step in fit.steps_to(like):
+        step()
+    return fit
+
+
+def learner_and_data(learner: GraftingPath, data: TrainingData, like: Report) -> tuple[GraftingPath, TrainingData]:
+    """What a path with the strengths of a report is of."""
+    ridge = like.vectors_ridge
+    if ridge == 0.0:
+        return learner, replace(data, vectors=None)
+    return learner if ridge is None else replace(learner, vectors_ridge=ridge), data
 
 
 def judge_of(documents: ReadDocuments, learner: GraftingPath, shares: np.ndarray) -> Judge:

@@ -24,7 +24,6 @@ from spacy_graft.held_out import (
     Judge,
     MeanLoss,
     PlainTargets,
-    is_better_strength,
     is_exhausted,
     judged,
     lowest_of_parabola,
@@ -32,10 +31,11 @@ from spacy_graft.held_out import (
     parsimonious,
 )
 from spacy_graft.pipeline import training
-from spacy_graft.pipeline.choice import Trial, best_refit, choices_of, named_points, trials_of, try_strengths
+from spacy_graft.pipeline.choice import Trial, best_refit, named_points, trials_of
 from spacy_graft.pipeline.judging import held_out_of
 from spacy_graft.pipeline.textcat import TextCatGraft
 from spacy_graft.pipeline.training import Training
+from spacy_graft.strengths import choices_of, is_better_strength, try_strengths
 
 AUTO = {"@graft_learners": "spacy_graft.GraftingPath.v1", "steps": 8, "l1_min_ratio": 0.003, "ngram_power": 0.0}
 

@@ -151,7 +151,42 @@ def test_a_model_over_items_with_vectors_is_saved_by_pickle_only(tmp_path: Path)
     assert_array_equal(pickle.loads(pickle.dumps(model)).predict_proba(items), model.predict_proba(items))
 
 
-def test_with_vectors_a_path_goes_to_its_end() -> None:
-    path = GraftingPath(steps=2, l1_min_ratio=0.1, vectors_ridge=0.1)
-    report = GraftTextClassifier(path, analyzer="word").fit(TEXTS, LABELS, vectors=VECTORS).report_
-    assert [report.points, report.refit, report.log_loss] == [2, path.first_refit, None]
+PATH = GraftingPath(steps=4, l1_min_ratio=0.1, vectors_ridge=0.1, vectors_choices=(0.01, 0.0))
+
+
+def test_folds_choose_the_strength() -> None:
+    """Each word is in one text and its copy, which share a fold: only vectors know it."""
+    words = [f"{sign}{k}" for k in range(20) for sign in "pm"]
+    table = np.array([[1.0 if word[0] == "p" else -1.0, 0.02 * k] for k, word in enumerate(words)], np.float32)
+    labels = [word[0] for word in words for _ in range(2)]
+    model = GraftTextClassifier(PATH, analyzer="word").fit(
+        [f"the {word}" for word in words for _ in range(2)], labels, vectors=WordVectors(tuple(words), table, "signs")
+    )
+    assert model.report_.vectors_ridge in (0.1, 0.01)
+    assert model.report_.vectors is not None
+    assert model.report_.n_folds == 4
+    assert model.report_.log_loss is not None
+    assert model.report_.log_loss < 0.3
+
+
+def test_folds_leave_out_vectors_that_do_not_help() -> None:
+    """All words are in many texts, and say the label."""
+    model = GraftTextClassifier(PATH, analyzer="word").fit(TEXTS, LABELS, vectors=VECTORS)
+    plain = GraftTextClassifier(PATH, analyzer="word").fit(TEXTS, LABELS)
+    assert [model.report_.vectors_ridge, model.report_.vectors, plain.report_.vectors_ridge] == [0.0, None, None]
+    assert_array_equal(model.predict_proba(OTHERS), plain.predict_proba(OTHERS))
+    assert model.strongest_words() == []
+
+
+def test_a_path_without_choices_has_vectors_all_along() -> None:
+    path = GraftingPath(steps=4, l1_min_ratio=0.1, vectors_ridge=0.1)
+    model = GraftTextClassifier(path, analyzer="word").fit(TEXTS, LABELS, vectors=VECTORS)
+    assert [model.report_.vectors_ridge, model.report_.n_folds] == [0.1, 4]
+    assert {word.text for word in model.strongest_words()} == {*VECTORS.words}
+
+
+def test_where_nothing_is_held_out_vectors_are_used() -> None:
+    with pytest.warns(UserWarning, match="does not look at 'vectors_choices'"):
+        GraftClassifier(PATH).fit([text.split() for text in TEXTS], LABELS, vectors=VECTORS)
+    few = GraftTextClassifier(PATH, analyzer="word", min_df=1).fit(TEXTS[:6], LABELS[:6], vectors=VECTORS)
+    assert [few.report_.vectors_ridge, few.report_.n_folds] == [0.1, 0]

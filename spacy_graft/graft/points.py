@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 from .model_state import ModelState
 from .refits import Refits
@@ -52,6 +53,12 @@ class PointFit(ABC):
     def arrive(self, like: Report) -> None:
         """Go to the next point, at which another fit, of nearly the same documents and features, has this report."""
         self.step()
+
+    def steps_to(self, like: Report) -> Iterator[Callable[[], None]]:
+        """The steps to the point at which another fit has this report; nobody sees the points before it."""
+        last = self.last_before(like)
+        while not self.finished and self.report.points <= last:
+            yield partial(self.arrive, like) if self.report.points == last else partial(self.pass_by, last)
 
     def last_before(self, like: Report) -> int:
         """The number of the last point that is passed on the way to that of a report."""

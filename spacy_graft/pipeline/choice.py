@@ -18,7 +18,6 @@ from ..graft.settings import PARSIMONY, GraftingPath
 from ..held_out import (
     Judge,
     MeanLoss,
-    is_better_strength,
     is_exhausted,
     is_no_higher,
     is_small,
@@ -28,6 +27,7 @@ from ..held_out import (
 )
 from ..model.matching import Blocks
 from ..model.snapshot import Snapshot, scores_of_training
+from ..strengths import is_better_strength
 from .corpus import ExtractedCorpus
 from .targets import WEIGHT_KEY
 
@@ -361,7 +361,7 @@ class Choice:
     ) -> bool:
         """Judge a fit with another strength at the chosen point, and choose it if its log-loss is lower.
 
-        :func:`~spacy_graft.held_out.is_better_strength` says when it is. Its refit is looked for, beginning with that
+        :func:`~spacy_graft.strengths.is_better_strength` says when it is. Its refit is looked for, beginning with that
         of the chosen point: what shrinks weights is refit and network together.
 
         Parameters
@@ -521,48 +521,3 @@ def strength_of(trial: Trial) -> float:
     """The strength of a trial that has one."""
     assert trial.strength is not None
     return trial.strength
-
-
-def choices_of(learner: GraftingPath, network: bool, vectors: bool) -> list[tuple[str, float]]:
-    """The strengths that held-out documents choose among after the choice of a point, by option of the learner."""
-    of_network = [("network_alpha", strength) for strength in learner.network_choices if network]
-    if not vectors:
-        return of_network
-    strengths = dict.fromkeys([learner.vectors_ridge, *learner.vectors_choices])
-    return of_network + [("vectors_ridge", strength) for strength in strengths if strength != first_ridge(learner)]
-
-
-def try_strengths(
-    learner: GraftingPath, choices: Sequence[tuple[str, float]], take: Callable[[str, float], bool]
-) -> None:
-    """Try strengths in turn; not one of word vectors if another between it and the best so far has been tried.
-
-    On both sides of the best strength, the log-loss rises. A model without vectors counts as one of infinite strength.
-
-    Parameters
-    ----------
-    learner : GraftingPath
-    choices : sequence of pairs of str and float
-        Those of :func:`choices_of`.
-    take : callable
-        Whether a strength is better than the best so far, which it then takes the place of.
-    """
-    best = first_ridge(learner) or math.inf
-    tried = [best]
-    for option, strength in choices:
-        if option != "vectors_ridge":
-            take(option, strength)
-        elif not any(min(strength, best) < other < max(strength, best) for other in tried):
-            tried.append(strength)
-            best = strength if take(option, strength) else best
-
-
-def first_ridge(learner: GraftingPath) -> float:
-    """The strength of word vectors up to the choice of a point; 0: without them."""
-    return 0.0 if 0.0 in learner.vectors_choices else learner.vectors_ridge
-
-
-def first_strengths(learner: Any) -> dict[str, float]:
-    """The strength of word vectors up to the choice of a point, if it is another than that of the learner: 0."""
-    has_none = isinstance(learner, GraftingPath) and not first_ridge(learner)
-    return {"vectors_ridge": 0.0} if has_none else {}

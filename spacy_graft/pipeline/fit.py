@@ -21,10 +21,10 @@ from ..held_out import rows_of_splits
 from ..index.places import IndexPlace
 from ..messages import listed
 from ..model.sparse_linear import SNAPSHOT
+from ..strengths import first_strengths
 from ..threads import one_thread_of
 from .annotation import annotated_before, documents_before
 from .card import add_card
-from .choice import first_strengths
 from .components import graft_component
 from .folds import cross_validated, splits_of, with_progress
 from .judging import can_judge, warn_of_unknown

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
@@ -14,18 +15,16 @@ from ..graft.settings import GraftingPath
 from ..heap import frozen_heap
 from ..held_out import (
     Judge,
+    SolutionScorer,
     chosen_of_folds,
-    is_better_strength,
     is_no_higher,
-    is_small,
-    judged,
+    judged_by_folds,
     points_of_fold,
-    refit_grid,
     scored_points,
-    scores_of_refits,
 )
+from ..strengths import with_best_strengths
 from .block_choice import leave_out
-from .choice import HeldOut, try_strengths
+from .choice import HeldOut
 from .corpus import ExtractedCorpus
 from .targets import Targets
 
@@ -114,8 +113,9 @@ def cross_validated(training: Training, splits: list[Split], progress: Progress,
             of_fold.fit = None  # frees its memory before the next one allocates
         held_out = judge_of_all(splits)
         chosen, losses = chosen_of_folds(training.learner, held_out, paths, tempered)
-        chosen = with_best_strengths(training, chosen, losses, splits, held_out)
-        return replace(without_needless_blocks(training, chosen, splits, held_out), n_folds=n_folds)
+        learner, judged_as = training.learner, partial(judged_like, training, splits, held_out)
+        chosen = with_best_strengths(learner, training.choices(learner), chosen, losses, held_out, judged_as)
+        return replace(without_needless_blocks(training, chosen, judged_as), n_folds=n_folds)
 
 
 def with_progress(steps: Iterable[Step], learner: Any, progress: Progress, name: str = "") -> Iterator[Step]:
@@ -148,45 +148,31 @@ def judge_of_all(splits: list[Split]) -> Judge:
     return Judge(targets.arrays, first.exclusive, first.shares, first.locked)
 
 
-def with_best_strengths(
-    training: Training, chosen: Report, least: np.ndarray, splits: list[Split], held_out: Judge
+def judged_like(
+    training: Training, splits: list[Split], held_out: Judge, like: Report
+) -> tuple[Report, np.ndarray, bool]:
+    """The point of a report with its blocks and strengths in all folds, losses, and whether it is small enough."""
+    tempered = training.resources.network is not None and like.network_alpha != 0.0
+    return judged_by_folds(training.learner, like, fits_like(splits, like), held_out, tempered)
+
+
+def fits_like(splits: list[Split], like: Report) -> Iterator[tuple[PointFit, SolutionScorer]]:
+    """The fit of each fold at the point of a report, with its blocks and strengths."""
+    for split in splits:
+        of_fold = split.training()
+        of_fold.begin_like(like)
+        yield of_fold.path_to(like), split.held_out.scorer
+        of_fold.fit = None  # frees its memory before the next one allocates
+
+
+def without_needless_blocks(
+    training: Training, chosen: Report, judged_as: Callable[[Report], tuple[Report, np.ndarray, bool]]
 ) -> Report:
-    """The chosen point with the strengths that are the best ones for the held-out documents of all folds.
-
-    Parameters
-    ----------
-    training : Training
-    chosen : Report
-    least : float64 (n_documents)
-        The losses of the held-out documents at this point.
-    splits : list of Split
-    held_out : Judge
-        The documents of all splits.
-    """
-
-    def take(option: str, strength: float) -> bool:
-        nonlocal chosen, least
-        like = chosen.with_strengths({option: strength})
-        report, losses, is_allowed = judged_again(training, like, splits, held_out)
-        is_taken = is_allowed and is_better_strength(option, strength, losses, chosen, least, held_out)
-        if is_taken:
-            chosen, least = report, losses
-        return is_taken
-
-    try_strengths(training.learner, training.choices(training.learner), take)
-    return chosen
-
-
-def without_needless_blocks(training: Training, chosen: Report, splits: list[Split], held_out: Judge) -> Report:
-    """The chosen point without the optional blocks that the held-out documents of all folds do not need.
-
-    Parameters are those of :func:`with_best_strengths`, but for ``least``.
-    """
+    """The chosen point without the optional blocks that held-out documents do not need, as :func:`judged_like` says."""
 
     def is_needless(blocks: tuple[str, ...]) -> bool:
         nonlocal chosen
-        like = replace(chosen, left_out=list(blocks))
-        report, _, is_allowed = judged_again(training, like, splits, held_out)
+        report, _, is_allowed = judged_as(replace(chosen, left_out=list(blocks)))
         if not is_no_higher(loss_of(report), loss_of(chosen)) or not is_allowed:
             return False
         chosen = report
@@ -194,24 +180,6 @@ def without_needless_blocks(training: Training, chosen: Report, splits: list[Spl
 
     leave_out(training.learner.optional_blocks, training.corpus.blocks, is_needless)
     return chosen
-
-
-def judged_again(
-    training: Training, like: Report, splits: list[Split], held_out: Judge
-) -> tuple[Report, np.ndarray, bool]:
-    """The point of a report with its blocks and strengths in all folds, losses, and whether it is small enough."""
-    scores, sizes = [], []
-    for split in splits:
-        of_fold = split.training()
-        of_fold.begin_like(like)
-        fit = of_fold.path_to(like)
-        scores.append(scores_of_refits(fit, split.held_out.scorer))
-        sizes.append(fit.report.n_active)
-        of_fold.fit = None
-    tempered = training.resources.network is not None and like.network_alpha != 0.0
-    report, losses = judged(np.concatenate(scores, axis=1), refit_grid(training.learner), held_out, tempered)
-    report = replace(report, points=like.points, left_out=list(like.left_out)).with_strengths(like.strengths)
-    return report, losses, is_small(float(np.mean(sizes)), training.learner.parsimony)
 
 
 def loss_of(report: Report) -> float:

@@ -26,9 +26,10 @@ from ..held_out import ENOUGH_HELD_OUT, MANY_DOCUMENTS, rows_of_splits
 from ..index.places import IndexPlace, OnDisk
 from ..metrics import lifted_thresholds
 from ..model.snapshot import Snapshot
+from ..strengths import choices_of, first_strengths, try_strengths
 from .block_choice import leave_out
 from .checkpoints import Checkpoints
-from .choice import Choice, HeldOut, Scorer, choices_of, first_strengths, try_strengths
+from .choice import Choice, HeldOut, Scorer
 from .corpus import DocPair, ExtractedCorpus
 from .folds import cross_validated, splits_of
 from .progress import progress_bar
@@ -524,9 +525,8 @@ class Training:
         self.fit = None  # frees its memory before the next fit allocates
         trim_heap()
         fit = self.fit = cast("PointFit", self._begun_fit(towards=like))
-        last = fit.last_before(like)
-        while not fit.finished and fit.report.points <= last:
-            self._do(fit, partial(fit.arrive, like) if fit.report.points == last else partial(fit.pass_by, last))
+        for step in fit.steps_to(like):
+            self._do(fit, step)
         return fit
 
     def refitted(self, like: Report, n_held_out: int = 0) -> Model:
