@@ -27,8 +27,11 @@ from .metrics import MAX_TEMPERATURE, MIN_TEMPERATURE, as_probabilities, counted
 TILT_SPREAD = 0.5
 #: Newton steps at most, and the gradient, as a share of that at their beginning, at which they end.
 MOST_STEPS, SMALL_GRADIENT = 50, 1e-9
-#: A Newton step is halved until the slope along it is at most this share of that at its beginning.
-SLOPE_SHARE = 0.9
+#: A Newton step is halved until it ends before the minimum along it, or where the slope is at most this share of that
+#: before: where probabilities are 0 and 1 there is next to no curvature, and a step goes far beyond.
+SLOPE_SHARE = 0.5
+#: What is added to the curvature, in units of its diagonal, so that no rounding makes it singular.
+REGULAR = 1e-12
 
 
 class Adjustment(NamedTuple):
@@ -114,11 +117,12 @@ def best_adjustment(
         return found + np.array([prior * (1.0 - 1.0 / factors[0]), factors[1] / TILT_SPREAD**2])
 
     def curvature(factors: np.ndarray, predicted: np.ndarray) -> np.ndarray:
-        spread = importance * predicted if exclusive else importance * predicted * (1.0 - predicted)
-        found = np.array([[(spread * one * other).sum() for other in parts] for one in parts])
+        spread, around = importance * predicted, parts
         if exclusive:
-            means = np.array([(predicted * part).sum(axis=1) for part in parts])
-            found -= (means * importance[:, 0]) @ means.T
+            around = tuple(part - (predicted * part).sum(axis=1, keepdims=True) for part in parts)
+        else:
+            spread *= 1.0 - predicted
+        found = np.array([[(spread * one * other).sum() for other in around] for one in around])
         return found + np.diag([prior / factors[0] ** 2, TILT_SPREAD**-2])
 
     def newton(start: np.ndarray, free: slice) -> np.ndarray:
@@ -129,15 +133,18 @@ def best_adjustment(
         for _ in range(MOST_STEPS):
             if np.abs(slopes[free]).max() <= enough:
                 break
+            before, slopes_before = factors, slopes
             step = np.zeros(2)
-            step[free] = -np.linalg.solve(curvature(factors, predicted)[free, free], slopes[free])
-            slope_before, before = slopes @ step, factors
+            curved = curvature(before, predicted)[free, free]
+            size = np.sqrt(np.diag(curved))
+            scaled = curved / np.outer(size, size) + REGULAR * np.eye(len(size))
+            step[free] = -np.linalg.solve(scaled, slopes[free] / size) / size
             for _ in range(MOST_STEPS):
                 factors = before + step
                 if factors[0] > 0.0:
                     predicted = probabilities(factors)
                     slopes = gradient(factors, predicted)
-                    if abs(slopes @ step) <= SLOPE_SHARE * abs(slope_before):
+                    if slopes @ step <= -SLOPE_SHARE * (slopes_before @ step):
                         break
                 step = 0.5 * step
         return factors

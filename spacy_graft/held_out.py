@@ -167,22 +167,18 @@ class Judge:
         return float(np.sqrt(squares / (1.0 - of_shares))) if of_shares < 1.0 else 0.0
 
     def temperature(self, scores: np.ndarray) -> float:
-        """The best temperature for the targets of :attr:`doubted`; near 1 if they are few, 1 if weights are locked."""
-        if self.locked:
-            return 1.0
-        targets = self.targets
-        best = metrics.temperature(
-            scores, self.doubted, targets.known, targets.weights, exclusive=self.exclusive, prior=PRIOR
-        )
-        assert best is not None  # there is one with a prior
-        return best
+        """The best temperature, without a tilt, for the targets of :attr:`doubted`; 1 if weights are locked."""
+        return self._adjustment(scores, np.ones(scores.shape[1])).temperature
 
     def adjustment(self, scores: np.ndarray) -> Adjustment:
         """The best adjustment for the targets of :attr:`doubted`; none if weights are locked."""
+        return self._adjustment(scores, self.shares)
+
+    def _adjustment(self, scores: np.ndarray, shares: np.ndarray) -> Adjustment:
         if self.locked:
             return Adjustment()
         known, weights = self.targets.known, self.targets.weights
-        return best_adjustment(scores, self.shares, self.doubted, known, weights, exclusive=self.exclusive, prior=PRIOR)
+        return best_adjustment(scores, shares, self.doubted, known, weights, exclusive=self.exclusive, prior=PRIOR)
 
     def loss_of_refit(self, scores: np.ndarray, tempered: bool) -> float:
         """The log-loss for the targets of :attr:`doubted`, with the best temperature if ``tempered``."""

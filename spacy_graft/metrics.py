@@ -178,7 +178,6 @@ def temperature(
     weights: np.ndarray | None = None,
     *,
     exclusive: bool,
-    prior: float = 0.0,
 ) -> float | None:
     """The temperature T between ``MIN_TEMPERATURE`` and ``MAX_TEMPERATURE`` that minimises the log-loss of scores / T.
 
@@ -190,14 +189,12 @@ def temperature(
         Linear scores: probabilities are their softmax if labels are exclusive, else the logistic function of each.
     targets, known, weights, exclusive
         See :mod:`spacy_graft.metrics`.
-    prior : float
-        Added to the total log-loss is this times 1/T - 1 - log(1/T), which is convex in 1/T and least at T = 1.
 
     Returns
     -------
     float or None
-        None if no T has the least log-loss, which cannot be with a prior: if all documents are classified correctly it
-        falls as T falls to 0, and if scores are no better than chance, as T grows without bound.
+        None if no T has the least log-loss: if all documents are classified correctly it falls as T falls to 0, and if
+        scores are no better than chance, as T grows without bound.
 
     References
     ----------
@@ -206,19 +203,18 @@ def temperature(
     counted = mask(targets, known, exclusive)
     importance = counted * counted_weights(counted, weights)[:, np.newaxis]
 
-    def of_losses(probabilities: np.ndarray) -> float:
+    def slope_of(probabilities: np.ndarray) -> float:
         return float((importance * scores * (probabilities - targets)).sum())
 
     def slope(sharpness: float) -> float:
-        return of_losses(as_probabilities(sharpness * scores, exclusive)) + prior * (1.0 - 1.0 / sharpness)
+        return slope_of(as_probabilities(sharpness * scores, exclusive))
 
     least, most = 1.0 / MAX_TEMPERATURE, 1.0 / MIN_TEMPERATURE
     if slope(least) >= 0.0:
-        knows_something = of_losses(as_probabilities(np.zeros_like(scores), exclusive)) < 0.0
-        return MAX_TEMPERATURE if prior or knows_something else None
+        return MAX_TEMPERATURE if slope(0.0) < 0.0 else None
     if slope(most) <= 0.0:
         surest = np.eye(scores.shape[1])[scores.argmax(axis=1)] if exclusive else scores > 0.0
-        return MIN_TEMPERATURE if prior or of_losses(surest) > 0.0 else None
+        return MIN_TEMPERATURE if slope_of(surest) > 0.0 else None
     return 1.0 / increasing_root(slope, least, most)
 
 

@@ -106,6 +106,26 @@ def test_labels_that_are_not_known_count_for_nothing() -> None:
     assert nothing == pytest.approx(Adjustment(), abs=1e-9)
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e3, 1e9])
+@pytest.mark.parametrize("exclusive", [True, False])
+def test_other_shares_than_those_of_training(exclusive: bool, scale: float) -> None:
+    """Rare labels that are not rare there: most probabilities are near 0, where a Newton step goes far beyond."""
+    counts = np.array([9000, 900, 90, 9, 1])
+    shares, n = counts / counts.sum(), 200
+    scores = scale * np.tile(np.log(shares / (1.0 - shares)), (n, 1))
+    scores[::7] *= 1e3
+    targets = (n * np.eye(5)[np.arange(n) % 5] + (0.2 if exclusive else 0.5)) / (n + 1)
+    found = best_adjustment(scores, shares, targets, exclusive=exclusive, prior=0.5)
+    rest = scores, logs_of(shares), targets, np.ones(n), exclusive, 0.5
+    least = objective(np.array([1.0 / found.temperature, found.tilt]), *rest)
+    others = [
+        objective(np.array([sharpness, tilt]), *rest)
+        for sharpness in np.geomspace(1.0 / MAX_TEMPERATURE, 1.0 / MIN_TEMPERATURE, 30)
+        for tilt in [*np.linspace(-2.0, 2.0, 41), found.tilt]
+    ]
+    assert least <= min(others) * (1.0 + 1e-9)
+
+
 @given(
     st.lists(st.tuples(st.floats(0.01, 0.99), st.floats(0.01, 0.9)), min_size=2, max_size=5),
     st.floats(0.2, 5.0),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy.special import logsumexp
 
 from spacy_graft import metrics
+from spacy_graft.adjustment import best_adjustment
 from spacy_graft.metrics import (
     best_thresholds,
     brier,
@@ -185,9 +186,10 @@ def test_beyond_a_bound_the_bound_is_the_best_temperature(exclusive: bool, facto
 @given(cases(), st.sampled_from([1e-3, 1.0, 1e3]))
 def test_with_a_prior_there_is_always_a_best_temperature(case: Case, factor: float) -> None:
     """The nearest to the minimum, also of scores that know nothing, of scores that know all and of no document."""
-    arrays = factor * case.scores, case.targets, case.known, case.weights
-    found = metrics.temperature(*arrays, exclusive=case.exclusive, prior=0.5)
-    assert found is not None
+    no_tilt = np.ones(case.scores.shape[1])
+    arrays = factor * case.scores, no_tilt, case.targets, case.known, case.weights
+    found, tilt = best_adjustment(*arrays, exclusive=case.exclusive, prior=0.5)
+    assert tilt == 0.0
     assert metrics.MIN_TEMPERATURE <= found <= metrics.MAX_TEMPERATURE
 
     def loss(temperature: float) -> float:

@@ -267,7 +267,7 @@ def test_classifier_of_texts(in_batches, tmp_path, learner):
     texts, labels = corpus()
     model = GraftTextClassifier(learner, analyzer="word", multilabel=True).fit(texts, labels)
     snapshot = model._model.snapshot
-    assert sparse_weights.is_sparse(snapshot.weights)
+    assert isinstance(snapshot.weights, scipy.sparse.csr_array)
     dense = replace(snapshot, weights=snapshot.weights.toarray())
     streams = {"word": model._space.readers["word"].stream(texts, model._model._words, False)}
     lengths = np.array([len(text.split()) for text in texts], np.float64)
@@ -378,7 +378,7 @@ def test_component(many_in_components, tmp_path, learner):
     report = spacy_graft.fit(nlp, examples[:100], dev=examples[100:])
     component = nlp.get_pipe("textcat_graft_multilabel")
     snapshot = component.model.attrs["snapshot"]
-    assert sparse_weights.is_sparse(snapshot.weights)
+    assert isinstance(snapshot.weights, scipy.sparse.csr_array)
     assert (report.n_active, report.n_pairs) == (snapshot.features.n_features, snapshot.weights.nnz)
     scores = nlp.evaluate(examples_of(nlp, complete=True))
     assert scores["cats_micro_f"] > 0.5

@@ -13,7 +13,7 @@ from spacy_graft.extract.streams import Stream
 from spacy_graft.graft import space
 from spacy_graft.graft.settings import Grafting
 from spacy_graft.graft.start import start
-from spacy_graft.index import ngrams, on_disk, shards, sums
+from spacy_graft.index import ngrams, nodes, on_disk, shards, sums
 from spacy_graft.index.ngrams import NgramIndex
 from spacy_graft.index.nodes import NodeTable
 from spacy_graft.index.places import InMemory, OnDisk
@@ -110,6 +110,17 @@ def test_nodes_that_a_cut_goes_through_are_put_together(n_shards):
         documents = [rng.integers(1, 4, rng.integers(0, 200)).astype(np.uint32) for _ in range(20)]
         stream = Stream.join([*documents, *documents[:3]], np.uint32)
         assert_same(NgramIndex.build(stream, min_df), from_shards(stream, min_df, None, n_shards))
+
+
+def test_more_nodes_than_32_bits_number_are_refused(monkeypatch):
+    stream = stream_of(["abab", "abba", "baba"] * 3)
+    n_nodes = NgramIndex.build(stream, 1).n_nodes
+    monkeypatch.setattr(nodes, "LARGEST_COUNT", n_nodes - 1)
+    for build in (lambda: NgramIndex.build(stream, 1), lambda: from_shards(stream, 1, None, 2)):
+        with pytest.raises(ValueError, match=r"classes of n-grams\. Raise min_df of its block"):
+            build()
+    monkeypatch.setattr(nodes, "LARGEST_COUNT", n_nodes)
+    assert from_shards(stream, 1, None, 2).n_nodes == n_nodes
 
 
 def assert_same(index: NgramIndex, other: NgramIndex) -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from naive import dense_optimum, log_loss
+from spacy_graft.extract.kernels import transposed
 from spacy_graft.index.columns import concatenated, reordered
 from spacy_graft.solve import dense as dense_module
 from spacy_graft.solve import design as design_module
@@ -21,7 +22,7 @@ from spacy_graft.solve.active import Active
 from spacy_graft.solve.columns import PackedColumns, joined_columns, packed_columns
 from spacy_graft.solve.coupling import Coupling
 from spacy_graft.solve.dense import Dense, DenseColumns
-from spacy_graft.solve.design import Design, Matrix, as_lanes, by_columns
+from spacy_graft.solve.design import Design, Matrix, as_lanes
 from spacy_graft.solve.losses import CandidateLoss, LogisticLoss, SoftmaxLoss
 from spacy_graft.solve.penalties import ElasticNet, PairPenalty
 from spacy_graft.solve.quadratic import (
@@ -615,7 +616,7 @@ def test_rows_of_a_matrix_are_summed_in_order(n_labels: int, real: bool) -> None
         for e in range(starts[k], starts[k + 1]):
             expected[:, k] += values[e] * vectors[:, entries[e]]
     np.testing.assert_array_equal(product, expected)
-    by_column = by_columns(Matrix(starts, entries, values if real else np.empty(0)), 40)
+    by_column = Matrix(*transposed(starts, entries, values if real else np.empty(0), 40))
     dense = sparse.csr_array((values, entries, starts), (30, 40)).toarray()
     back = rng.normal(size=(n_labels, 30))
     np.testing.assert_allclose(by_column.products(back), back @ dense, atol=1e-12)

@@ -18,10 +18,8 @@ from .common import (
     blank_pipeline,
     load_pipeline,
     make_table,
-    print_json,
-    print_tables,
+    print_result,
     refuse_options,
-    wants_table,
 )
 from .corpora import are_exclusive
 from .inputs import LabelFieldOption, TextFieldOption
@@ -119,10 +117,7 @@ def significance_command(
         pairs=pairs,
         component=component,
     )
-    if wants_table(format):
-        print_tables(*renderables(report))
-    else:
-        print_json(asdict(report), indent=2)
+    print_result(format, renderables(report), asdict(report))
 
 
 def tokenizing_pipeline(of: Units, min_df: int, max_length: int | None, lang: str, exclusive: bool) -> Language:

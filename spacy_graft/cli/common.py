@@ -349,6 +349,14 @@ def print_tables(*renderables: RenderableType) -> None:
     print_text(capture.get())
 
 
+def print_result(format: OutputFormat | None, renderables: Iterable[RenderableType], value: Any) -> None:
+    """Print tables and texts, or the value as JSON, as chosen (:func:`wants_table`)."""
+    if wants_table(format):
+        print_tables(*renderables)
+    else:
+        print_json(value, indent=2)
+
+
 def print_text(text: str) -> None:
     """Print what people read; characters that the encoding of standard output does not have are replaced."""
     encoding = sys.stdout.encoding or "utf-8"

@@ -18,9 +18,7 @@ from .common import (
     add_row,
     config_pipeline,
     make_table,
-    print_json,
-    print_tables,
-    wants_table,
+    print_result,
 )
 
 if TYPE_CHECKING:
@@ -120,10 +118,7 @@ def debug_data_command(
     labels = settings_of_labels(nlp, graft).get("labels")
     corpus = check_corpus(corpora["train"](nlp), corpora["dev"](nlp), exclusive=graft.exclusive, labels=labels)
     report = data_report(nlp, graft, corpora["train"], corpus, train)
-    if wants_table(format):
-        print_tables(*report.renderables())
-    else:
-        print_json(report.to_dict(), indent=2)
+    print_result(format, report.renderables(), report.to_dict())
     if corpus.has_errors:
         raise typer.Exit(BAD_INPUT)
 
@@ -154,6 +149,9 @@ def data_report(
     """Complete the report of a corpus with the memory estimate and label errors, if its documents can be used."""
     from spacy.training import Example
 
+    from ..checks.corpus import example_name
+    from ..checks.labels import component_label_errors
+    from ..checks.memory import component_memory
     from ..pipeline.annotation import annotated
 
     split = corpus.train
@@ -164,27 +162,13 @@ def data_report(
         pairs = annotated(lambda: islice(split.usable(reader(nlp)), 0, None, step), nlp, graft)
         return [Example(*pair) for pair in pairs]
 
-    memory = measured_memory(graft, examples, split.n_usable)
+    memory = component_memory(graft, examples(-(-split.n_usable // MAX_MEASURED)), split.n_usable)
     trainable = split.n_usable >= 2 and (len(split.labels) >= 2 or not split.exclusive)
     if not trainable or not (split.n_documents <= MAX_TRAINED if train is None else train):
         return DataReport(corpus, memory, None)
-    return DataReport(corpus, memory, found_label_errors(graft, examples(1), split.usable_numbers()))
-
-
-def measured_memory(graft: TextCatGraft, examples: Callable[[int], list[Example]], n_documents: int) -> MemoryEstimate:
-    """Estimate the memory of training, from a sample if there are many documents."""
-    from ..checks.memory import component_memory
-
-    return component_memory(graft, examples(-(-n_documents // MAX_MEASURED)), n_documents)
-
-
-def found_label_errors(graft: TextCatGraft, examples: list[Example], numbers: list[int]) -> list[LabelIssue]:
-    """Search label errors; examples without an id are named by their number in the corpus."""
-    from ..checks.corpus import example_name
-    from ..checks.labels import component_label_errors
-
-    names = [example_name(example, number) for example, number in zip(examples, numbers, strict=True)]
-    return component_label_errors(graft, examples, MAX_ISSUES, names)
+    checked = examples(1)
+    names = [example_name(example, number) for example, number in zip(checked, split.usable_numbers(), strict=True)]
+    return DataReport(corpus, memory, component_label_errors(graft, checked, MAX_ISSUES, names))
 
 
 def label_table(corpus: CorpusReport) -> Table:

@@ -22,10 +22,8 @@ from .common import (
     check_output,
     config_pipeline,
     make_table,
-    print_json,
-    print_tables,
+    print_result,
     refuse_options,
-    wants_table,
 )
 from .inputs import JSONL_SUFFIXES, STANDARD_INPUT, LabelFieldOption, OnError, TextFieldOption
 
@@ -130,10 +128,7 @@ def distil_command(
         options=initialize_options(nlp, graft, output / CHECKPOINTS),
     )
     write_all(nlp, report, texts, output)
-    if wants_table(format):
-        print_tables(*distil_tables(report, output))
-    else:
-        print_json(report.to_dict(), indent=2)
+    print_result(format, distil_tables(report, output), report.to_dict())
 
 
 @dataclass(frozen=True)

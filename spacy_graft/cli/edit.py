@@ -18,10 +18,8 @@ from .common import (
     ModelArgument,
     is_pipeline,
     load_pipeline,
-    print_json,
     print_message,
-    print_tables,
-    wants_table,
+    print_result,
 )
 from .features import feature_table
 from .inputs import LabelFieldOption, TextFieldOption
@@ -126,10 +124,7 @@ def edit_command(
         after = scores_of(nlp, graft, dev_examples)
         save_whole(nlp, output)
     print_message(f"Wrote {output}.")
-    if wants_table(format):
-        print_tables(*edit_tables(edit, (before, after), top))
-    else:
-        print_json(edit_values(edit, (before, after), top), indent=2)
+    print_result(format, edit_tables(edit, (before, after), top), edit_values(edit, (before, after), top))
 
 
 def check_replaceable(output: Path) -> None:

@@ -20,12 +20,10 @@ from .common import (
     add_row,
     load_pipeline,
     make_table,
-    print_json,
     print_message,
-    print_tables,
+    print_result,
     refuse_own_input,
     refuse_same_output,
-    wants_table,
 )
 from .inputs import CORPUS_HELP, LabelFieldOption, TextFieldOption
 from .progress import status_line, with_count
@@ -86,10 +84,7 @@ def evaluate_command(
             metrics = evaluate(nlp, graft, chain([first], examples))
         if file is not None:
             file.write(f"{json_text(metrics, indent=2)}\n".encode())
-    if wants_table(format):
-        print_tables(*metric_tables(metrics))
-    else:
-        print_json(metrics, indent=2)
+    print_result(format, metric_tables(metrics), metrics)
     if output is not None and output.is_file():  # not /dev/null, or a pipe
         write_diagram(metrics, output.with_name(DIAGRAM))
 

@@ -17,6 +17,7 @@ from .common import (
     add_row,
     make_table,
     print_json,
+    print_result,
     print_tables,
     refuse_own_input,
     wants_table,
@@ -138,19 +139,12 @@ def write_graph(graph: FeatureGraph, output: Path) -> None:
             f"No two of the {graph.report['coverage']['vocabulary']:,} features are related; {output} was not written. "
             f"Skipped: {skipped or 'nothing'}."
         )
-    try:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        graph.to_disk(output)
-    except OSError as error:
-        raise CommandError(f"{output} cannot be written: {error.strerror}.") from error
+    graph.to_disk(output)
 
 
 def print_graph_report(graph: FeatureGraph, format: OutputFormat | None) -> None:
     """Print the report of a network."""
-    if wants_table(format):
-        print_tables(graph_report_table(graph.report))
-    else:
-        print_json(graph.report, indent=2)
+    print_result(format, [graph_report_table(graph.report)], graph.report)
 
 
 def graph_report_table(report: dict[str, Any]) -> Table:

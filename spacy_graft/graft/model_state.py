@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..search.request import SearchRequest
 from ..solve.active import Active
 from ..solve.dense import Dense
 from ..solve.design import Design
@@ -15,7 +16,7 @@ from ..solve.losses import INTERCEPT_TOLERANCE, LEAST_TOLERANCE
 from .objective import Objective
 from .problems import Problem, Problems
 from .solution import Solution
-from .space import FeatureSpace
+from .space import FeatureSpace, SpaceViolations
 
 if TYPE_CHECKING:
     from ..vectors.word_scores import WordScores
@@ -127,10 +128,21 @@ class ModelState:
         """Of the training documents: float64 (labels, documents)."""
         return self._scores
 
-    @property
-    def weighted_residuals(self) -> np.ndarray:
-        """a_i δ_iy, as searches take them: float64 (documents, labels)."""
-        return (self._residuals * self.objective.scale).T
+    def search(
+        self, *, min_gradient: float, n_best: int, degree: int, count_all: bool, only_largest: bool = False
+    ) -> SpaceViolations:
+        """The pairs that violate optimality most at the present weights; arguments as of :class:`SearchRequest`."""
+        request = SearchRequest(
+            residuals=(self._residuals * self.objective.scale).T,
+            min_gradient=min_gradient,
+            n_best=n_best,
+            active=self.active_labels(),
+            degree=degree,
+            count_all=count_all,
+            sign_factors=self.objective.sign_factors,
+            only_largest=only_largest,
+        )
+        return self.space.search(request)
 
     def active_labels(self) -> np.ndarray:
         """Which pairs of row and trained label are active or locked: bool (rows, labels)."""

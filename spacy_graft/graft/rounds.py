@@ -11,7 +11,6 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..search.request import SearchRequest
 from .certificate import Certificate
 from .data import TrainingData
 from .indexing import feature_space
@@ -175,16 +174,8 @@ class Rounds:
         """Find the next candidates, and with them the certificate of the model as it is."""
         state = self.state
         with self.report.timed("search"):
-            self._found = state.space.search(
-                SearchRequest(
-                    residuals=state.weighted_residuals,
-                    min_gradient=l1,
-                    n_best=n_added,
-                    active=state.active_labels(),
-                    degree=self._degree,
-                    count_all=self.settings.ridge > 0.0,
-                    sign_factors=state.objective.sign_factors,
-                )
+            self._found = state.search(
+                min_gradient=l1, n_best=n_added, degree=self._degree, count_all=self.settings.ridge > 0.0
             )
             self._certify(l1, self._found)
 
@@ -257,17 +248,5 @@ def over_features(objective: Objective, least_df: float, report: Report, l1_max:
 
 def largest_gradient(state: ModelState) -> float:
     """The largest scaled gradient of an empty model."""
-    space = state.space
-    everything = space.search(
-        SearchRequest(
-            residuals=state.weighted_residuals,
-            min_gradient=0.0,
-            n_best=1,
-            active=state.active_labels(),
-            degree=space.degree,
-            count_all=False,
-            sign_factors=state.objective.sign_factors,
-            only_largest=True,
-        )
-    )
+    everything = state.search(min_gradient=0.0, n_best=1, degree=state.space.degree, count_all=False, only_largest=True)
     return float(everything.peaks.max(initial=0.0))

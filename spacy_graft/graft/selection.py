@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..search.request import SearchRequest
 from .certificate import objective_and_dual
 from .data import TrainingData
 from .objective import Objective
@@ -88,15 +87,9 @@ class SelectionFit:
             return
         with self.report.timed("search"):
             while True:
-                self._found = state.space.search(
-                    SearchRequest(
-                        residuals=state.weighted_residuals,
-                        min_gradient=self.min_gradient,
-                        n_best=FEWEST_ADDED if self.learner.n_best is None else self.learner.n_best,
-                        active=state.active_labels(),
-                        degree=self._degree,
-                        count_all=False,
-                    )
+                n_best = FEWEST_ADDED if self.learner.n_best is None else self.learner.n_best
+                self._found = state.search(
+                    min_gradient=self.min_gradient, n_best=n_best, degree=self._degree, count_all=False
                 )
                 if self._found.count or self._degree >= state.space.degree:
                     return

@@ -105,20 +105,15 @@ class Solution:
         return replace(self, **adjusted_parts(self, adjustment, shares))
 
 
-def divided_parts(model: Any, divisor: float) -> dict[str, Any]:
-    """The parts of a solution, or of what it became, that scores are in proportion to, divided by a number."""
+def adjusted_parts(model: Any, adjustment: Adjustment, shares: np.ndarray) -> dict[str, Any]:
+    """The parts of a solution, or of what it became, that adjusted scores follow from."""
+    divisor = adjustment.temperature
     return {
         "weights": model.weights / divisor,
-        "intercepts": model.intercepts / divisor,
+        "intercepts": adjustment.of(model.intercepts, shares),
         "word_scores": None if model.word_scores is None else model.word_scores.divided(divisor),
         "stability": None if model.stability is None else model.stability.divided(divisor),
     }
-
-
-def adjusted_parts(model: Any, adjustment: Adjustment, shares: np.ndarray) -> dict[str, Any]:
-    """The parts of a solution, or of what it became, that adjusted scores follow from."""
-    intercepts = adjustment.of(model.intercepts, shares)
-    return {**divided_parts(model, adjustment.temperature), "intercepts": intercepts}
 
 
 def stability_of(stability: Stability | None, feature: int, labels: Iterable[Any]) -> StabilityFields:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..extract.streams import parts_of_about
+from ..extract.streams import Stream, parts_of_about
 
-#: Entries of columns that are summed or moved at once, or those of one column: they take 16 bytes each.
+#: Entries of columns that are summed at once, or those of one column: they take 16 bytes each.
 ENTRIES_AT_ONCE = 1 << 18
 #: Starts int64 (columns + 1), documents int32, values float64 (as many as documents, or none where all are 1).
 Columns = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -29,17 +29,8 @@ def concatenated(parts: Sequence[Columns]) -> Columns:
 def reordered(columns: Columns, order: np.ndarray) -> Columns:
     """The columns in another order, or some of them (int64)."""
     starts, documents, values = columns
-    lengths = np.diff(starts)[order]
-    new_starts = np.concatenate([[0], np.cumsum(lengths)])
-    moved, n = starts[order] - new_starts[:-1], int(new_starts[-1])
-    new_documents, new_values = np.empty(n, documents.dtype), np.empty(n if len(values) else 0)
-    for first, last in parts_of_about(ENTRIES_AT_ONCE, new_starts):
-        begin, end = new_starts[first], new_starts[last]
-        entries = np.arange(begin, end) + np.repeat(moved[first:last], lengths[first:last])
-        new_documents[begin:end] = documents[entries]
-        if len(values):
-            new_values[begin:end] = values[entries]
-    return new_starts, new_documents, new_values
+    moved = Stream(documents, starts).some(order)
+    return moved.starts, moved.symbols, Stream(values, starts).some(order).symbols if len(values) else values
 
 
 def row_totals(columns: Columns, amounts: np.ndarray, n_documents: int) -> np.ndarray:

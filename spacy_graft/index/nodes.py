@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..options import LARGEST_COUNT
 from ..threads import in_threads, map_in_threads
 from . import kernels, suffix_kernels
 from .texts import RankedText
@@ -262,6 +263,7 @@ class NodeRoom:
         nodes, places, bounds, events = self.nodes, self.places, self.bounds, self.events
         n_nodes = n_events = 0
         moves = []
+        check_nodes(sum(end.node - begin.node for begin, end in spans))
         for begin, end in spans:
             nodes[begin.node : end.node, 0] += n_nodes
             bounds[begin.bound : end.bound] += n_events
@@ -290,3 +292,12 @@ def move_left(array: np.ndarray, moves: Iterable[tuple[int, int, int]]) -> None:
     for to, begin, n in moves:
         if to < begin:
             array[to : to + n] = array[begin : begin + n]
+
+
+def check_nodes(n_nodes: int) -> None:
+    """Raise a ValueError if an index cannot have so many nodes, whose numbers have 32 bits."""
+    if n_nodes > LARGEST_COUNT:
+        raise ValueError(
+            f"The index has more than {LARGEST_COUNT:,} classes of n-grams. Raise min_df of its block, or give it a "
+            f"max_length."
+        )

@@ -120,7 +120,10 @@ class IndexFolder:
             ) from error
 
     def close(self, arrays: dict[str, np.ndarray], n_documents: int) -> None:
-        """Write the manifest, which makes the index complete."""
+        """Write the manifest, which makes the index complete, after its arrays have reached the disk."""
+        for name in arrays:
+            with self.file(name).open("rb+") as file:
+                os.fsync(file.fileno())
         entries = {
             name: {"dtype": array.dtype.str, "shape": array.shape, "crc32": checksum(self.file(name))}
             for name, array in arrays.items()

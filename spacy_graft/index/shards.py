@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from . import kernels, suffix_kernels
-from .nodes import NodeTable, SortedSuffixes, nodes_of_leaves
+from .nodes import NodeTable, SortedSuffixes, check_nodes, nodes_of_leaves
 from .suffixes import Suffixes
 from .texts import RankedText
 
@@ -219,6 +219,7 @@ class Assembly:
                 self._open[prefix] = OpenNode(int(part.nodes[k, 0]) + self.n_nodes, self.n_documents)
             self._open[prefix].note(part, k)
         part = without_last(part, len(shard.open_after))
+        check_nodes(self.n_nodes + len(part.nodes))
         part.nodes[:, 0] += self.n_nodes
         for prefix in reversed(closing):
             around = shard.open_before[: shard.open_before.index(prefix)]

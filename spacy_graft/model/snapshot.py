@@ -15,7 +15,7 @@ from ..extract.batches import read_streams, small_batches
 from ..extract.blocks import Block, ReadingBlock, VectorsBlock, as_reading_block, is_vectors_block
 from ..extract.feature_lengths import bounded_lengths
 from ..extract.streams import Stream
-from ..graft.solution import adjusted_parts, divided_parts
+from ..graft.solution import adjusted_parts
 from .item_matching import add_item_scores
 from .matching import Blocks, CompiledFeatures, Matcher, compile_terms
 from .naming import feature_table_of
@@ -103,10 +103,6 @@ class Snapshot:
         """The features, compiled for the vocab of a document."""
         return self.matcher.compiled(self.features, self.blocks, doc.vocab.strings)
 
-    def divided(self, divisor: float) -> Snapshot:
-        """The same features, with all scores and contributions divided by a number."""
-        return replace(self, **divided_parts(self, divisor))
-
     def adjusted(self, adjustment: Adjustment, shares: np.ndarray) -> Snapshot:
         """The same features, with adjusted scores; ``shares``: those of labels among the training documents."""
         return replace(self, **adjusted_parts(self, adjustment, shares))
@@ -141,8 +137,8 @@ class Snapshot:
         if self.word_scores is not None:
             readers[self.word_scores.block] = as_reading_block(self.blocks[self.word_scores.block])
         words = next((block for block in readers.values() if reads_words(block)), WORDS)
-        streams = read_streams([*readers.values(), words] if self._counts_words else readers.values(), docs)
-        lengths = document_lengths(streams[words]) if self._counts_words else np.ones(len(docs))
+        streams = read_streams([*readers.values(), words] if counts_words(self) else readers.values(), docs)
+        lengths = document_lengths(streams[words]) if counts_words(self) else np.ones(len(docs))
         by_name = {name: streams[block] for name, block in readers.items()}
         return matched_scores(self, features, self.blocks, self._columns, by_name, lengths)
 
@@ -160,10 +156,6 @@ class Snapshot:
         """
         features = self.matcher.compiled(self.features, self.blocks, strings)
         return matched_scores(self, features, self.blocks, self._columns, streams, lengths)
-
-    @property
-    def _counts_words(self) -> bool:
-        return counts_words(self)
 
     @cached_property
     def _columns(self) -> np.ndarray | SparseWeights:
@@ -246,7 +238,7 @@ class Snapshot:
     def _document_weight(self, doc: Doc, features: np.ndarray, values: np.ndarray) -> float:
         if not self.mean_scale:
             return 1.0
-        if self._counts_words:
+        if counts_words(self):
             from ..extract.lengths import document_length
 
             return self.mean_scale / math.sqrt(document_length(doc))

@@ -35,11 +35,6 @@ class SparseWeights(NamedTuple):
     values: np.ndarray
 
 
-def is_sparse(weights: np.ndarray | csr_array) -> bool:
-    """Whether weights are sparse."""
-    return not isinstance(weights, np.ndarray)
-
-
 def copied(weights: Any) -> np.ndarray | csr_array:
     """Weights as the kernels read them, of their own."""
     if not hasattr(weights, "tocsr"):
@@ -67,7 +62,7 @@ def dense_column(weights: np.ndarray | csr_array, column: int) -> np.ndarray:
 
 def are_equal(one: np.ndarray | csr_array, other: np.ndarray | csr_array) -> bool:
     """Whether two weights are the same."""
-    if is_sparse(one) != is_sparse(other) or one.shape != other.shape:
+    if type(one) is not type(other) or one.shape != other.shape:
         return False
     return np.array_equal(one, other) if isinstance(one, np.ndarray) else (one != other).nnz == 0
 

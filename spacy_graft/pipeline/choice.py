@@ -474,7 +474,8 @@ def trials_of(fit: PointFit, named: Snapshot, held_out: HeldOut) -> Callable[[fl
         )
         scores = held_out.scores(snapshot)
         tempered = fit.report.network is not None
-        temperature, log_loss = held_out.temperature(scores), held_out.loss_of_refit(scores, tempered)
+        temperature = held_out.temperature(scores)
+        log_loss = held_out.doubting_loss(scores / temperature if tempered else scores)
         return Trial(strength, snapshot, scores, temperature, log_loss)
 
     return trial_of
@@ -490,7 +491,8 @@ def best_refit(first: Trial, trial_of: Callable[[float | None], Trial]) -> Trial
     """
     if not first.snapshot.features.n_features:
         return first
-    start, best, place = strength_of(first), first, 0
+    start, best, place = first.strength, first, 0
+    assert start is not None
     towards = 1 if first.temperature >= 1.0 else -1
     for direction in (towards, -towards):
         for number in count(direction, direction):
@@ -515,9 +517,3 @@ def best_refit(first: Trial, trial_of: Callable[[float | None], Trial]) -> Trial
 def is_allowed(strength: float) -> bool:
     """Whether a refit may have this strength."""
     return LEAST_REFIT < strength < LARGEST_REFIT
-
-
-def strength_of(trial: Trial) -> float:
-    """The strength of a trial that has one."""
-    assert trial.strength is not None
-    return trial.strength

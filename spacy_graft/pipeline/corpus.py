@@ -150,7 +150,9 @@ class ExtractedCorpus:
         Exclusive labels that a document does not have are 0; others are unknown.
         """
         n_new = len(reader.labels) - len(self.reader.labels)
-        corpus = self._of_documents([self.documents().with_labels(n_new, known=reader.exclusive)])
+        documents = self.documents()
+        targets = documents.targets.with_labels(n_new, known=reader.exclusive)
+        corpus = self._of_documents([replace(documents, targets=targets)])
         corpus.reader = reader
         return corpus
 

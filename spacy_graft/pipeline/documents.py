@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -101,10 +101,6 @@ class Documents:
         """The first documents, their symbols in the same memory."""
         streams = {name: stream.first(n) for name, stream in self.streams.items()}
         return Documents(streams, self.targets.some(np.arange(n)), self.lengths[:n], self.keys[:n])
-
-    def with_labels(self, n_new: int, known: bool) -> Documents:
-        """The same documents with more labels, all 0, whether they are known to be or not."""
-        return replace(self, targets=self.targets.with_labels(n_new, known))
 
     def to_dict(self, blocks: Mapping[str, ReadingBlock], strings: StringStore) -> dict[str, Any]:
         """Plain values and arrays, for :meth:`from_dict`; symbols that are hashes are written as strings."""

@@ -108,30 +108,9 @@ def make_textcat_graft_multilabel(
 ) -> TextCatGraftMultilabel:
     """Make a classifier with independent labels, any number of which can apply to a document.
 
-    Parameters
-    ----------
-    nlp : Language
-    name : str
-    features : dict of str to block, optional
-        As for ``textcat_graft``.
-    learner : settings of a learner
-        From ``@graft_learners``.
-    threshold : float, optional
-        The probability from which each label is predicted. By default each label has its own, chosen by held-out
-        documents in training with ``GraftingPath``, or by ``spacy_graft.calibrate``; without one it is 0.5.
-    scorer : callable, optional
-        From ``@scorers``.
-    keep_corpus : bool
-        Whether symbols and targets of the training documents are saved with the model, so that it can be extended.
-
-    Returns
-    -------
-    TextCatGraftMultilabel
-
-    Raises
-    ------
-    ValueError
-        If there are no blocks, or a block or the learner is invalid.
+    Parameters and errors are those of :func:`make_textcat_graft`, but for ``threshold``: the probability from which
+    each label is predicted. By default each label has its own, chosen by held-out documents in training with
+    ``GraftingPath``, or by ``spacy_graft.calibrate``; without one it is 0.5.
     """
     return make_component(TextCatGraftMultilabel, nlp, name, features, learner, threshold, scorer, keep_corpus)
 

@@ -20,6 +20,7 @@ from spacy.training import Example, validate_examples
 from spacy.vocab import Vocab
 from thinc.api import Model, Optimizer
 
+from ..adjustment import Adjustment
 from ..explain.explanation import explain_document
 from ..explain.features import Feature, features_of, strongest_words
 from ..explain.html.markup import escaped, fragment
@@ -666,7 +667,8 @@ class TextCatGraft(TrainablePipe):
         """
         if not is_strength(divisor):
             raise ValueError(f"[{self.name}] Scores can be divided by a number above 0, not by {divisor!r}.")
-        snapshot, report = snapshot_of(self.model).divided(divisor), self.report
+        before, report = snapshot_of(self.model), self.report
+        snapshot = before.adjusted(Adjustment(divisor), np.ones(before.n_labels))
         if report is None:
             self._set_snapshot(snapshot)
             return

@@ -7,8 +7,8 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
 
+from ..extract.kernels import transposed
 from ..threads import in_threads
 from . import kernels
 from .active import Active
@@ -128,7 +128,7 @@ class Design:
     @cached_property
     def by_document(self) -> Matrix:
         """The same by documents."""
-        return by_columns(self.by_feature, self.shape[1])
+        return Matrix(*transposed(*self.by_feature, self.shape[1]))
 
     @property
     def has_lanes(self) -> bool:
@@ -198,13 +198,3 @@ class Design:
         n_ranges, n_documents = self.n_threads if self.in_parts else 1, self.shape[1]
         size = -(-n_documents // (n_ranges * LINE)) * LINE
         return [(first, min(first + size, n_documents)) for first in range(0, n_documents, max(size, 1))]
-
-
-def by_columns(matrix: Matrix, n_columns: int) -> Matrix:
-    """The matrix by columns."""
-    starts, entries, values = matrix
-    # scipy asks for values; where all are 1, bytes will do.
-    moved = values if len(values) else np.zeros(len(entries), np.bool_)
-    by_column = sparse.csr_array(sparse.csr_array((moved, entries, starts), (len(starts) - 1, n_columns)).T)
-    others = by_column.data if len(values) else values
-    return Matrix(by_column.indptr.astype(np.int64), by_column.indices.astype(np.int32), others)
