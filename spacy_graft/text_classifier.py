@@ -68,8 +68,9 @@ class GraftTextClassifier(LinearClassifier):
     learner : Grafting, GraftingPath or CoordinateAscent
         The learner: along a path of L1 strengths, at one strength, or without a penalty. By default ``GraftingPath()``,
         that of the spaCy component, which needs no tuning: cross-validation within ``fit`` chooses the number of
-        features, their L2 strength, and a temperature that makes probabilities reliable. ``Grafting(l1=1.0)`` is ten
-        times faster or more and gives fewer features, which are easier to read; with a larger ``l1`` still fewer.
+        features, their L2 strength, and an adjustment of scores that makes probabilities reliable. With word vectors,
+        the default also chooses their strength (``vectors_choices``). ``Grafting(l1=1.0)`` is ten times faster or more
+        and gives fewer features, which are easier to read; with a larger ``l1`` still fewer.
     analyzer : str, callable, or list of these
         What n-grams are made of:
 
@@ -112,9 +113,9 @@ class GraftTextClassifier(LinearClassifier):
     -----
     ``GraftingPath()`` holds out a quarter of the documents at a time (from 2,500 on less, to a tenth) until 200 have
     been held out, so that it is trained up to four times on small corpora and once on large ones, and then on all
-    documents. Nothing is drawn at random. With fewer than 10 documents, or with word vectors, there is no choice, and
-    the last point of the path is the model. ``report_`` has ``points``, ``refit``, ``temperature``, ``thresholds``
-    and ``log_loss`` of what has been chosen.
+    documents. Nothing is drawn at random. With fewer than 10 documents there is no choice, and the last point of the
+    path is the model. ``report_`` has ``points``, ``refit``, ``temperature``, ``tilt``, ``thresholds``,
+    ``vectors_ridge`` and ``log_loss`` of what has been chosen.
 
     A value is 1 if the document has the n-gram, however often, and else 0; with ``length_normalisation`` of the
     learner, divided by the square root of the number of different words of the document. Words are separated by white
@@ -270,7 +271,7 @@ class GraftTextClassifier(LinearClassifier):
         return self
 
     def _trained(self, learner: Any, documents: ReadDocuments) -> tuple[Report, Solution]:
-        """Train on all documents; a path to the point, refit and temperature that cross-validation chooses."""
+        """Train on all documents; a path to the point, refit and adjustment that cross-validation chooses."""
         chosen = None
         try:
             chosen = report_of_folds(learner, documents) if isinstance(learner, GraftingPath) else None
@@ -484,7 +485,7 @@ class TextFold(NamedTuple):
 
 
 def report_of_folds(learner: GraftingPath, documents: ReadDocuments) -> Report | None:
-    """The point that held-out documents choose, with its refit and temperature; None if there are too few.
+    """The point that held-out documents choose, with its refit and adjustment; None if there are too few.
 
     Memory: the symbols of the documents once more for each fold, of which small corpora have several; with word
     vectors, indexes as well.

@@ -1,4 +1,4 @@
-"""The choice among the points of a path by held-out documents: refit, size and temperature of the model."""
+"""The choice among the points of a path by held-out documents: refit, size and adjustment of the model."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def fit(
     labels : iterable of labels, optional
         The labels of each text, if ``examples`` are texts.
     dev : iterable of Example, or of (text, labels), optional
-        Documents to choose the model with. ``GraftingPath`` chooses point, refit and temperature by their log-loss (or
+        Documents to choose the model with. ``GraftingPath`` chooses point, refit and adjustment by their log-loss (or
         its ``metric``), and then trains again on the examples and these. Other learners take the step with the highest
         ``cats_score``, the first of them if there are several. Without them, ``GraftingPath`` chooses by
         cross-validation, and then trains on all documents. Each fold is a quarter of the documents of each set of
@@ -283,7 +283,7 @@ def begun_training(component: TextCatGraft, progress: Progress) -> Training:
 
 @frozen_heap()
 def train_like(component: TextCatGraft, progress: Progress, chosen: Report | None) -> None:
-    """Train on all documents; a path to the point, refit and temperature of a report, if one is given."""
+    """Train on all documents; a path to the point, refit and adjustment of a report, if one is given."""
     training = begun_training(component, progress)
     training.begin_like(unjudged(component) if chosen is None else chosen)
     if chosen is None:

@@ -89,7 +89,7 @@ def splits_of(
 
 @frozen_heap()
 def cross_validated(training: Training, splits: list[Split], progress: Progress, name: str = "") -> Report:
-    """The point of a path that held-out documents choose, with its refit and temperature.
+    """The point of a path that held-out documents choose, with its refit and adjustment.
 
     Parameters
     ----------

@@ -501,7 +501,7 @@ class Training:
         return fit
 
     def _retrained(self, chosen: Report, n_held_out: int) -> Model:
-        """The model of all documents, those held out included, at a point under its refit and temperature."""
+        """The model of all documents, those held out included, at a point under its refit and adjustment."""
         fit = self.path_to(chosen)
         if self.reports[-1].n_active:  # or else it has been said of the path
             self._warn_of_empty(fit)
@@ -530,7 +530,7 @@ class Training:
         return fit
 
     def refitted(self, like: Report, n_held_out: int = 0) -> Model:
-        """The present point of a path, under the refit and the temperature of another report; without its blocks.
+        """The present point of a path, under the refit and the adjustment of another report; without its blocks.
 
         The fit is over then.
         """
