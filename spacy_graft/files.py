@@ -11,12 +11,13 @@ import secrets
 import shutil
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from types import MappingProxyType
 from typing import IO, Any, cast
 
-from .messages import OTHER_FIELDS, count, listed
+from .messages import count, listed
 
 #: Exceptions that reading a damaged gzip file raises.
 GZIP_ERRORS = (EOFError, gzip.BadGzipFile, zlib.error)
@@ -181,7 +182,7 @@ def separator_for_excel(path: Path) -> str | None:
 def table_records(
     path: Path,
     delimiter: str,
-    required: Iterable[str] = (),
+    required: Mapping[str, str] = MappingProxyType({}),
     on_bad_row: Callable[[BadLineError], None] = refuse,
 ) -> Iterator[tuple[int, dict[str, str]]]:
     """The rows of a table by the names of its columns, which are its first row, with the numbers of their lines.
@@ -192,8 +193,8 @@ def table_records(
     ----------
     path : Path
     delimiter : str
-    required : iterable of str
-        Columns that must be there.
+    required : mapping of str to str
+        Columns that must be there, with what to do if they are not.
     on_bad_row : callable
         Called with the error of a row that has more or fewer cells, is not UTF-8 or is not CSV; if it returns, the row
         is left out.
@@ -209,9 +210,9 @@ def table_records(
     names = [name for name in header if name]
     if twice := [name for name, n in Counter(names).items() if n > 1]:
         raise BadLineError(path, number, f"there are several columns {listed(twice)}. Keep one of each.")
-    for name in required:
+    for name, hint in required.items():
         if name not in names:
-            problem = f"there is no column {name!r}. The columns: {listed(names)}. {OTHER_FIELDS}"
+            problem = f"there is no column {name!r}. The columns: {listed(names)}. {hint}".rstrip()
             raise BadLineError(path, number, problem)
     for number, row in rows:
         if len(row) != len(header):

@@ -13,10 +13,11 @@ LONGEST_TEXT = 40
 MOST_DIGITS = 6
 #: ZERO WIDTH NON-JOINER and ZERO WIDTH JOINER.
 JOINERS = "\u200c\u200d"
-#: After an error about a key or column of labelled texts that is not there.
-OTHER_FIELDS = (
-    "If it has another name, set text_field or label_field (on the command line --text-field, --label-field)."
-)
+
+
+def other_field(kind: str) -> str:
+    """What is to be done about a key or column that is not there: ``kind`` is text or label."""
+    return f"If it has another name, set {kind}_field (on the command line --{kind}-field)."
 
 
 def percentage(share: float) -> str:

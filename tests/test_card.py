@@ -143,7 +143,8 @@ def test_training_and_calibration_write_cards(train_records: list[Record], dev_r
 
 def test_an_edit_removes_the_card_and_scores(own: Language) -> None:
     add_card(own)
-    own.meta["performance"] = {"tag_acc": 0.9, "cats_score": 1.0, "cats_f_per_type": {}}
+    scores = {"cats_score": 1.0, "cats_f_per_type": {}, f"{component_of(own).name}_loss": 3.0}
+    own.meta["performance"] = {"tag_acc": 0.9, **scores}
     component_of(own).edit(deny=["*salt*"], nlp=own, resolve=False)
     assert not own.meta.get("notes")
     assert own.meta["performance"] == {"tag_acc": 0.9}

@@ -704,6 +704,13 @@ def test_the_command(folder: Path) -> None:
     assert "what another teacher said, spacy_graft_teacher:cats" in refused(*ARGUMENTS, "out/model-best", "student.cfg")
 
 
+def test_labels_are_independent_if_those_of_the_texts_are(folder: Path) -> None:
+    several = [{**record, "label": [record["label"]] if i else []} for i, record in enumerate(GOLD)]
+    write_jsonl(folder / "gold.jsonl", several)
+    call(*ARGUMENTS, "soft.jsonl", "--weight", 1)
+    assert spacy.load(folder / "out" / "model-best").pipe_names == ["textcat_graft_multilabel"]
+
+
 def test_a_student_beside_a_component_without_weights_is_refused(folder: Path) -> None:
     """Before the work: no text could be given to such a pipeline."""
     nlp = untrained()

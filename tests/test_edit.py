@@ -50,6 +50,9 @@ def test_an_edit_is_the_training_with_the_same_constraints():
     assert after["drums"]["music"] == 2.5
     assert {feature.text for feature in edit.removed} == before.keys() - after.keys()
     assert {feature.text for feature in edit.added} == after.keys() - before.keys()
+    assert edit.added
+    effects = {feature.text: feature.effects for feature in component.features()}
+    assert all(feature.effects == effects[feature.text] for feature in edit.added)
     constraints = {"deny": ["goal", "*season*"], "signs": {"food": "positive"}, "locked": [["drums", "music", 2.5]]}
     _, fresh = trained(with_constraints(L1, **constraints))
     assert fresh.report.objective == pytest.approx(component.report.objective, rel=1e-5)

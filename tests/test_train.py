@@ -24,7 +24,8 @@ from spacy.training import Example
 from thinc.api import Config
 
 from conftest import PATH, REPOSITORY, WORDS, Record, make_example, make_nlp, make_records, run, write_jsonl
-from spacy_graft.cli.common import Terminated, quoted, terminated_in_order
+from spacy_graft.cli import common
+from spacy_graft.cli.common import Terminated, held_back, quoted, terminated_in_order
 from spacy_graft.cli.train import LabelsFound, delete, replacing, shipped_configs
 from spacy_graft.pipeline.loop import is_loop_of_spacy, suit_loop
 from spacy_graft.pipeline.textcat import TextCatGraft
@@ -359,6 +360,22 @@ def test_sigterm_keeps_what_was_there(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
+def test_signals_wait_and_are_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the exception of the first one is discarded, as in a hook of Python's, a later one ends the command."""
+    seen = []
+    with terminated_in_order():
+        with pytest.raises(Terminated), held_back():  # noqa: PT012
+            os.kill(os.getpid(), signal.SIGTERM)
+            seen.append("held back")
+        os.kill(os.getpid(), signal.SIGTERM)
+        seen.append("ignored while things are put in order")
+        monkeypatch.setattr(common, "IN_ORDER", 0.0)
+        with pytest.raises(Terminated):
+            os.kill(os.getpid(), signal.SIGTERM)
+    assert len(seen) == 2
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
 def test_what_was_there_is_put_back_undisturbed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "model-best").mkdir()
     (tmp_path / "model-best" / "meta.json").write_text("before")
@@ -576,7 +593,8 @@ def test_what_texts_and_labels_look_like_is_said(tmp_path: Path, train_records: 
     swapped = write_jsonl(tmp_path / "dev.jsonl", [*train_records, *train_records])
     said = train(data, "--dev", swapped, "--training.max_steps", 1, "--output", tmp_path / "out")
     assert 'Is \'food;sport\' several labels? If so, write a list: ["food", "sport"].' in said
-    assert "Empty texts: 1, the first of them line 11." in said
+    assert f"Empty texts: 1, the first of them {data}, line 11." in said
+    assert "236 texts of dev are also in train: the scores on dev will be too good." in said
     assert "line 13: the text has 5,000 symbols in a row without white space" in said
     assert "more documents for dev than to train on: have they been swapped?" in said
 

@@ -70,6 +70,25 @@ def test_a_pipeline_takes_the_place_of_the_one_before(fitted: Language, before: 
     assert os.listdir(tmp_path) == ["model-last"]
 
 
+def test_what_is_no_part_of_the_pipeline_stays_beside_it(fitted: Language, before: Language, tmp_path: Path) -> None:
+    folder = tmp_path / "model"
+    before.add_pipe("sentencizer")
+    whole_save.save_whole(before, folder)
+    before.remove_pipe("sentencizer")
+    (folder / "LICENSE").write_text("mine")
+    (folder / "results").mkdir()
+    (folder / "results" / "scores.json").write_text("[]")
+    whole_save.save_whole(fitted, folder)
+    others = {"LICENSE", "results", "config.cfg", "meta.json", "tokenizer", "vocab"}
+    assert set(os.listdir(folder)) == {*fitted.pipe_names, *others}
+    assert (folder / "results" / "scores.json").read_text() == "[]"
+    assert spacy.load(folder)(TEXT).cats == fitted(TEXT).cats
+    (tmp_path / "no pipeline").mkdir()
+    (tmp_path / "no pipeline" / "meta.json").write_text("{")
+    whole_save.save_whole(fitted, tmp_path / "no pipeline")
+    assert spacy.load(tmp_path / "no pipeline")(TEXT).cats == fitted(TEXT).cats
+
+
 def test_after_the_last_step_a_pipeline_is_written_once(train_records: list[Record], tmp_path: Path) -> None:
     nlp = make_nlp()
     train, dev = make_examples(nlp, train_records[:60]), make_examples(nlp, train_records[60:])

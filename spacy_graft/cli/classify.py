@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from ..pipeline.textcat import TextCatGraft
 
+#: Processes at most: each takes the memory of a pipeline.
+MOST_PROCESSES = 256
 EXAMPLES = """
 spacy-graft classify training/model-best reviews.jsonl --output labelled.jsonl.gz
 spacy-graft classify training/model-best reviews.csv --text-field review > labelled.jsonl
@@ -50,7 +52,7 @@ def classify_command(
     ] = None,
     text_field: TextFieldOption = "text",
     on_error: OnErrorOption = OnError.fail,
-    n_process: Annotated[int, typer.Option(min=1, help="Number of processes.")] = 1,
+    n_process: Annotated[int, typer.Option(min=1, max=MOST_PROCESSES, help="Number of processes.")] = 1,
     batch_size: Annotated[
         int | None, typer.Option(min=1, help="Texts in a batch; by default the pipeline's batch size.")
     ] = None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import math
 import os
 import shlex
 import shutil
@@ -11,6 +12,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -36,6 +38,12 @@ if TYPE_CHECKING:
 BAD_INPUT, BROKEN_PIPE, TERMINATED = 1, 141, 143
 #: What the folder of every pipeline has.
 PIPELINE_FILES = ("config.cfg", "meta.json")
+
+
+#: Signals that end a command.
+ENDING = (signal.SIGINT, signal.SIGTERM)
+#: Seconds after SIGTERM in which more of them are ignored: what is put in order then shall not be interrupted.
+IN_ORDER = 5.0
 
 
 class OutputFormat(StrEnum):
@@ -68,10 +76,14 @@ class Terminated(KeyboardInterrupt):
 @contextmanager
 def terminated_in_order() -> Iterator[None]:
     """Raise :class:`Terminated` when SIGTERM comes, as systems and schedulers send it to end a process."""
+    last = -math.inf
 
     def terminate(number: int, frame: FrameType | None) -> None:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)  # what is put in order now shall not be interrupted
-        raise Terminated
+        nonlocal last
+        now = time.monotonic()
+        if now - last > IN_ORDER:
+            last = now
+            raise Terminated
 
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -84,12 +96,25 @@ def terminated_in_order() -> Iterator[None]:
 
 
 @contextmanager
+def held_back() -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM wait. While a process is forked, Python would discard the exceptions that they raise."""
+    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextmanager
 def undisturbed() -> Iterator[None]:
     """Ignore Ctrl-C and SIGTERM while what was there before is put back in its place."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = [(number, signal.signal(number, signal.SIG_IGN)) for number in (signal.SIGINT, signal.SIGTERM)]
+    before = [(number, signal.signal(number, signal.SIG_IGN)) for number in ENDING]
     try:
         yield
     finally:

@@ -25,6 +25,7 @@ from .common import (
     print_result,
     refuse_options,
 )
+from .corpora import are_exclusive
 from .inputs import JSONL_SUFFIXES, STANDARD_INPUT, LabelFieldOption, OnError, TextFieldOption
 
 if TYPE_CHECKING:
@@ -83,11 +84,13 @@ def distil_command(
     to_label: Annotated[int, typer.Option(min=0, help="Number of texts to propose for labelling next.")] = 100,
     lang: Annotated[str, typer.Option(metavar="CODE", help="Without CONFIG: the language of the texts.")] = "en",
     exclusive: Annotated[
-        bool,
+        bool | None,
         typer.Option(
-            "--exclusive/--multilabel", help="Without CONFIG: whether each text has exactly one label, or any number."
+            "--exclusive/--multilabel",
+            help="Without CONFIG: whether each text has exactly one label, or any number. By default taken from the "
+            "labelled texts.",
         ),
-    ] = True,
+    ] = None,
     code: Annotated[Path | None, typer.Option(metavar="FILE", help="Python file with registered functions.")] = None,
     text_field: TextFieldOption = "text",
     label_field: LabelFieldOption = "label",
@@ -112,13 +115,17 @@ def distil_command(
     else:
         refuse_options(context, "code", why="without CONFIG")
     texts = FileTexts(unlabelled, text_field)
-    nlp = default_student(lang, exclusive) if config is None else config_pipeline(config, context, code)
+    labelled = JsonlCorpus(train, text_field, label_field)
+    if config is None:
+        nlp = default_student(lang, are_exclusive(labelled) if exclusive is None else exclusive)
+    else:
+        nlp = config_pipeline(config, context, code)
     load_vectors(nlp)
     graft = graft_component(nlp, component, "the config")
     require_others_trained(nlp, graft)
     report = distil(
         nlp,
-        JsonlCorpus(train, text_field, label_field)(nlp),
+        labelled(nlp),
         texts,
         teacher_of(teacher, context, tokenizer, max_tokens),
         component=graft.name,

@@ -15,7 +15,7 @@ from pickle import PicklingError
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from .common import CommandError
+from .common import ENDING, CommandError, held_back
 from .inputs import InputText, OnError, handle_error
 
 if TYPE_CHECKING:
@@ -95,7 +95,8 @@ class TextStream(Generic[Result]):
 
     def _submitted(self, executor: ProcessPoolExecutor, part: list[InputText]) -> Future[list[Result] | None]:
         try:
-            return executor.submit(results_of, [text.text for text in part])
+            with held_back():
+                return executor.submit(results_of, [text.text for text in part])
         except (PicklingError, AttributeError, TypeError) as error:
             raise CommandError(
                 f"The pipeline cannot be sent to other processes ({error}). Use one process (--n-process 1)."
@@ -140,6 +141,8 @@ def begin_process(stream: TextStream[Any]) -> None:
     own_stream = stream
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    if hasattr(signal, "pthread_sigmask"):  # held back where processes are forked
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
     Thread(target=end_after_parent, daemon=True).start()
 
 

@@ -8,6 +8,7 @@ import os
 import re
 import secrets
 import shutil
+from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..files import hidden_beside, writing
-from ..messages import did_you_mean, listed, listed_in_part, printable
+from ..messages import count, did_you_mean, listed, listed_in_part, printable
 from .common import (
     CommandError,
     blank_pipeline,
@@ -431,7 +432,7 @@ class LabelsFound:
 
 @dataclass
 class TextsFound:
-    """What is striking in the texts that are trained on.
+    """What is striking in texts.
 
     Attributes
     ----------
@@ -439,15 +440,23 @@ class TextsFound:
         Those without anything but white space.
     first_empty, first_long_run : str, optional
         Where the first of these is, and the first one with a long run of symbols.
+    keys : dict of str to array of uint64
+        By split, a digest of each text that is not empty: 8 bytes a document.
     """
 
     n_empty: int = 0
     first_empty: str | None = None
     first_long_run: str | None = None
+    keys: dict[str, array[int]] = field(default_factory=lambda: {"train": array("Q"), "dev": array("Q")})
 
-    def add(self, text: str, name: str) -> None:
+    def add(self, text: str, name: str, split: str) -> None:
         """Look at a text."""
-        if not text or text.isspace():
+        from ..digests import text_key  # loads NumPy
+
+        is_empty = not text or text.isspace()
+        if not is_empty:
+            self.keys[split].append(text_key(text))
+        if is_empty:
             self.n_empty += 1
             self.first_empty = self.first_empty or name
         if self.first_long_run is None and len(text) >= LONG_RUN and LONG_RUN_OF_SYMBOLS.search(text):
@@ -457,6 +466,13 @@ class TextsFound:
         """Say where texts are empty, and where reading will take long."""
         if self.n_empty:
             yield f"Empty texts: {self.n_empty:,}, the first of them {self.first_empty}."
+        import numpy as np
+
+        if n_copies := int(np.isin(self.keys["dev"], self.keys["train"]).sum()):
+            yield (
+                f"{count(n_copies, 'text')} of dev are also in train: the scores on dev will be too good. "
+                f"spacy-graft debug-data names some of them."
+            )
         if self.first_long_run is not None:
             yield (
                 f"{self.first_long_run}: the text has {LONG_RUN:,} symbols in a row without white space. spaCy's "
@@ -475,7 +491,7 @@ def labels_found(corpora: dict[str, JsonlCorpus]) -> LabelsFound:
                 name, labels = corpus.place_of(number, record), labels_of(corpus, record)
                 if split == "train" or corpus.part:
                     found.add(labels, number, name)
-                    texts.add(record[corpus.text_field], name)
+                texts.add(record[corpus.text_field], f"{corpus.path}, {name}", "train" if corpus.part else split)
                 if split == "dev":
                     of_dev.update(positive_of(labels))
                 if found.first_with_several is None and are_several(labels):

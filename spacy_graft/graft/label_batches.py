@@ -78,6 +78,9 @@ class BatchModel:
 class LabelBatches:
     """The labels of a corpus in batches.
 
+    Memory: one index for all; and a second one of n-grams of all frequencies, if there is a batch in which no gradient
+    exceeds ``l1`` and penalty weights leave rare n-grams out.
+
     Parameters
     ----------
     data : TrainingData

@@ -30,7 +30,7 @@ from ..files import (
     separator_for_excel,
     table_records,
 )
-from ..messages import OTHER_FIELDS, listed
+from ..messages import listed, other_field
 from .targets import ID_KEY, WEIGHT_KEY, is_complete
 
 #: The number of a line, document or text, and its object.
@@ -146,7 +146,7 @@ def content_of(path: Path, text_field: str) -> Content:
             path,
             number,
             f"there is no column {text_field!r}. The first line must name the columns, separated by commas, semicolons "
-            f"or tabs; its cells: {listed(cells)}. {OTHER_FIELDS}",
+            f"or tabs; its cells: {listed(cells)}. {other_field('text')}",
         )
     return Content(Form.jsonl)
 
@@ -206,7 +206,8 @@ def records_of(path: Path, content: Content, fields: Fields) -> Iterator[Record]
 
 def cell_records(path: Path, delimiter: str, fields: Fields) -> Iterator[Record]:
     """The rows of a table. Labels that are not a single one stand in their cell as JSON."""
-    required = [name for name in (fields.label, fields.id, fields.weight) if name is not None]
+    hints = {fields.label: other_field("label"), fields.id: "", fields.weight: ""}
+    required = {name: hint for name, hint in hints.items() if name is not None}
     for number, cells in table_records(path, delimiter, required):
         record: dict[str, Any] = dict(cells)
         if fields.label in cells:

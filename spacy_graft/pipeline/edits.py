@@ -72,7 +72,8 @@ def edited(
             model = training.edited(weights_by_name(component, before.temperature), frozenset(required))
     else:
         model = pruned(component, before, constraints, later)
-    edit = compared(features, features_of(model.snapshot, component.labels), model.report)
+    after = features_of(model.snapshot, component.labels, model.report.n_documents)
+    edit = compared(features, after, model.report)
     # Until here nothing has changed.
     was_training, component.training = component.training is not None, None
     component.set_snapshot(*model)
@@ -82,7 +83,7 @@ def edited(
         component.training = training if was_training else None
     if nlp is not None:
         write_to_config(nlp, component, constraints)
-        forget_model(nlp)
+        forget_model(nlp, component.name)
     return edit
 
 

@@ -151,7 +151,7 @@ def fit(
         else:
             train_like(component, progress, chosen_by_folds(component, progress))
         component.end_training()
-        forget_model(nlp)
+        forget_model(nlp, component.name)
         add_card(nlp)
     assert component.report is not None
     return component.report

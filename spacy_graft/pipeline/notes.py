@@ -14,10 +14,10 @@ def has_own_notes(nlp: Language) -> bool:
     return bool(notes) and not notes.startswith(MARK)
 
 
-def forget_model(nlp: Language) -> None:
-    """Remove a card and scores of labels that are of another model than the present one."""
+def forget_model(nlp: Language, component: str) -> None:
+    """Remove a card, scores of labels and the loss of a component that are of another model than the present one."""
     if not has_own_notes(nlp):
         nlp.meta.pop("notes", None)
     scores = nlp.meta.get("performance") or {}
-    for name in [name for name in scores if name.startswith("cats_")]:
+    for name in [name for name in scores if name.startswith("cats_") or name == f"{component}_loss"]:
         del scores[name]

@@ -18,7 +18,7 @@ from spacy.util import logger, minibatch
 from ..extract.extensions import is_number
 from ..files import BadLineError, json_kind
 from ..held_out import DEV_PART, numbers_of_folds
-from ..messages import OTHER_FIELDS, listed, unpaired_surrogate
+from ..messages import listed, other_field, unpaired_surrogate
 from ..options import check_counts, check_flags
 from .contents import ID_FIELD, WEIGHT_FIELD, CompleteLabels, Content, Fields, Form, Record, content_of, records_of
 from .lazy import LazyBatch, LazyText, require_lazy_readers, take_long_texts, unread_doc
@@ -27,6 +27,10 @@ from .tokenizer import Chunks
 
 #: Parts of a corpus: one tenth of the documents of each set of labels is for dev.
 CORPUS_PARTS = ("train", "dev")
+
+
+#: After an error about an id that comes again.
+OWN_IDS = "Give each document its own id, or leave ids out: no id_field, in convert --id-field ''."
 
 
 class JsonlCorpus:
@@ -115,6 +119,11 @@ class JsonlCorpus:
             raise ValueError(
                 f"spacy_graft.JsonlCorpus.v1: part must be one of {listed(CORPUS_PARTS)}, but is {part!r}."
             )
+        if text_field == label_field:
+            raise ValueError(
+                f"The text and the labels of {path} cannot both be {text_field!r}. Set text_field or label_field (on "
+                f"the command line --text-field, --label-field)."
+            )
         self.path = Path(path)
         self.text_field = text_field
         self.label_field = label_field
@@ -163,7 +172,7 @@ class JsonlCorpus:
             found.update(self._labels_of(number, record))
             identity = self._id(number, record)
             if identity is not None and ids.setdefault(identity, number) != number:
-                raise self._bad(number, f"{self.content.unit} {ids[identity]} has the same id, {identity!r}.")
+                raise self._bad(number, f"{self.content.unit} {ids[identity]} has the same id, {identity!r}. {OWN_IDS}")
         return tuple(sorted(found))
 
     @cached_property
@@ -348,7 +357,8 @@ class JsonlCorpus:
 
     def _field(self, number: int, record: dict[str, Any], key: str | None) -> Any:
         if key not in record:
-            hint = f" {OTHER_FIELDS}" if key in (self.text_field, self.label_field) else ""
+            kind = {self.text_field: "text", self.label_field: "label"}.get(key)
+            hint = "" if kind is None else f" {other_field(kind)}"
             raise self._bad(number, f"there is no {key!r}. The keys: {listed(record)}.{hint}")
         return record[key]
 

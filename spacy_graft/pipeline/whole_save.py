@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import srsly
 from spacy.language import Language
 from spacy.training.loop import DIR_MODEL_BEST, DIR_MODEL_LAST
 
@@ -79,6 +80,7 @@ def save_whole(nlp: Language, path: str | Path, **options: Any) -> None:
             nlp.to_disk(temporary, **options)
         if path.name == DIR_MODEL_LAST:
             require_room(temporary, path.with_name(DIR_MODEL_BEST))
+        keep_foreign(path, temporary)
         replace_folder(path, temporary)
     except OSError as error:
         raise SystemExit(
@@ -98,6 +100,30 @@ def without_places(nlp: Language) -> Iterator[None]:
     finally:
         for name, place in places.items():
             options[name]["shards"] = place
+
+
+def keep_foreign(before: Path, new: Path) -> None:
+    """Copy what somebody has put into the folder of a pipeline, such as a licence, into that which replaces it."""
+    meta = read_meta(before)
+    if meta is None:
+        return
+    components = [*meta.get("pipeline", []), *meta.get("disabled", [])]  # some write a file
+    own = {"config.cfg", "meta.json", "tokenizer", "vocab", *components, *(f"{name}.json" for name in components)}
+    for path in before.iterdir():
+        if path.name not in own and not (new / path.name).exists():
+            if path.is_dir() and not path.is_symlink():
+                shutil.copytree(path, new / path.name, symlinks=True)
+            else:
+                shutil.copy2(path, new / path.name, follow_symlinks=False)
+
+
+def read_meta(folder: Path) -> dict[str, Any] | None:
+    """The metadata of a pipeline; None if the folder is none."""
+    try:
+        meta = srsly.read_json(folder / "meta.json")
+    except (OSError, ValueError):
+        return None
+    return meta if isinstance(meta, dict) else None
 
 
 def require_room(written: Path, best: Path) -> None:

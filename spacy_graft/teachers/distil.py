@@ -154,7 +154,7 @@ def distil(
             training.corpus = training.corpus.followed_by(taught.with_targets(soft.of_all[pool.taught], chosen))
         train_like(graft, progress, trials[chosen])
         graft.end_training()
-    forget_model(nlp)
+    forget_model(nlp, graft.name)
     add_card(nlp)
     assert graft.report is not None
     students = Students(pool, soft.of_all, probabilities_of(graft, taught), probabilities_of(graft, held_out))
