@@ -626,7 +626,8 @@ def test_options_of_the_learner_are_parameters():
     assert "learner__l1" not in model.get_params(deep=False)
     model.set_params(learner__l1=2.0, min_df=3)
     assert (model.learner, learner, model.min_df) == (Grafting(l1=2.0), Grafting(l1=1.0), 3)
-    assert GraftTextClassifier().set_params(learner__steps=4).learner == GraftingPath(steps=4)
+    default = GraftingPath(steps=4, vectors_choices=(0.3, 0.03, 0.0))
+    assert GraftTextClassifier().set_params(learner__steps=4).learner == default
     assert clone(model).learner == model.learner
     with pytest.raises(
         ValueError, match=r"Invalid parameter 'learner__steps' .* The options of Grafting are: \['ridge"
