@@ -379,6 +379,15 @@ def test_closed_standard_streams(closed: str, pipeline: Path, texts: Path, tmp_p
 def test_files_are_written_once(pipeline: Path, texts: Path, tmp_path: Path) -> None:
     same = tmp_path / "same.html"
     assert "Both outputs would be written to" in refused("report", pipeline, "--html", same, "--card", same)
+    table = tmp_path / "train.csv"
+    table.write_text("text,label\n", encoding="utf-8")
+    for arguments in (
+        ("report", pipeline, "--html"),
+        ("report", pipeline, "--card"),
+        ("explain", pipeline, TEXT, "--html"),
+    ):
+        assert "train.csv exists, and its name does not end in ." in refused(*arguments, table)
+    assert table.read_text(encoding="utf-8") == "text,label\n"
     assert "Both outputs would be written to" in refused(
         "evaluate", pipeline, texts, "--output", tmp_path / "reliability.png"
     )

@@ -63,10 +63,10 @@ def test_documents_of_dev_are_counted(n: int, said: str) -> None:
 
 
 def test_a_choice_by_folds_is_told() -> None:
-    assert "dev (4 folds), and trained on train and 30 documents of dev;" in conclusion(
+    assert "(cross-validation), and trained on train and 30 documents of dev;" in conclusion(
         "a", Report(n_held_out=30, n_folds=4)
     )
-    assert "(1 fold)" in conclusion("a", Report(n_held_out=150, n_folds=1))
+    assert "by one part of train and dev," in conclusion("a", Report(n_held_out=150, n_folds=1))
 
 
 def test_several_components() -> None:

@@ -221,7 +221,7 @@ def any_pipeline(model: str) -> Language:
         best = folder / "model-best"
         hint = f" Did you mean {best}?" if best.is_dir() else ""
         missing = next(name for name in PIPELINE_FILES if not (folder / name).is_file())
-        raise CommandError(f"{model} is not a pipeline: it has no {missing}.{hint}")
+        raise CommandError(f"{folder} is not a pipeline: it has no {missing}.{hint}")
     if not is_there(model):
         raise CommandError(f"There is no pipeline {model}: it is neither a folder nor an installed package.")
     try:
@@ -313,6 +313,14 @@ def refuse_own_input(output: str | Path | None, *inputs: str | Path | None) -> N
         # os.path takes a long text for a file that does not exist.
         if path is not None and os.path.exists(path) and os.path.samefile(output, path):
             raise CommandError(f"{output} is read, and would be replaced. Give another name for what is written.")
+
+
+def refuse_other_file(output: Path | None, *endings: str) -> None:
+    """Raise a CommandError if a file is there that has another ending than what is to be written."""
+    if output is not None and output.is_file() and output.suffix.lower() not in endings:
+        raise CommandError(
+            f"{output} exists, and its name does not end in {endings[0]}: it is not replaced. Give another name."
+        )
 
 
 def refuse_same_output(output: Path | None, other: Path | None) -> None:

@@ -23,6 +23,7 @@ from .common import (
     print_message,
     print_tables,
     refuse_options,
+    refuse_other_file,
     refuse_own_input,
     wants_table,
 )
@@ -106,6 +107,7 @@ def explain_command(
     if html is not None:
         refuse_options(context, "format", "top", why="with --html")
     refuse_own_input(html, text)
+    refuse_other_file(html, ".html", ".htm")
     nlp, graft = load_pipeline(model, component)
     # Before any text is read.
     alternatives_of(dict.fromkeys(graft.labels, 0.0), graft.exclusive, label, against)

@@ -20,6 +20,7 @@ from .common import (
     print_message,
     print_tables,
     refuse_options,
+    refuse_other_file,
     refuse_own_input,
     refuse_same_output,
     wants_table,
@@ -82,6 +83,8 @@ def report_command(
     refuse_same_output(html, card)
     for path, _ in pages:
         refuse_own_input(path, data)
+    refuse_other_file(html, ".html", ".htm")
+    refuse_other_file(card, ".md")
     nlp, graft = load_pipeline(model, component)
     if data is not None:
         warn_of_training_corpus(nlp, data)
