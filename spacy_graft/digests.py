@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from hashlib import blake2b, sha256
+from heapq import nsmallest
 from typing import Any
 
 import numpy as np
 
 #: Types whose ``repr`` says all that there is to say.
 PLAIN = (str, int, float, bool, type(None))
+#: Texts of a sketch at the most.
+SKETCHED = 64
 
 
 def digest_of(value: Any) -> str:
@@ -30,6 +33,29 @@ def digest_of(value: Any) -> str:
 def text_key(text: str, before: bytes = b"") -> int:
     """A 64-bit digest of a text, or of bytes and the text after them, the same in every process."""
     return int.from_bytes(blake2b(before + text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+
+
+def sketch_of(texts: Iterable[str]) -> str:
+    """The least digests of texts, 32 bits each in hexadecimal: of many, a random sample that is the same each time.
+
+    References
+    ----------
+    Broder 1997, doi:10.1109/SEQUEN.1997.666900.
+    """
+    return "".join(f"{key:08x}" for key in nsmallest(SKETCHED, {short_key(text) for text in texts}))
+
+
+def share_in_sketch(texts: Iterable[str], sketch: str) -> float:
+    """About which share of texts is among those that a sketch was made of; exact if these were few."""
+    known = {int(sketch[begin : begin + 8], 16) for begin in range(0, len(sketch), 8)}
+    keys = map(short_key, texts)
+    sampled = list(keys) if len(known) < SKETCHED else [key for key in keys if key <= max(known)]
+    return sum(key in known for key in sampled) / len(sampled) if sampled else 0.0
+
+
+def short_key(text: str) -> int:
+    """The first 32 bits of :func:`text_key`."""
+    return text_key(text) >> 32
 
 
 def pieces_of(value: Any) -> Iterable[Any]:

@@ -155,8 +155,13 @@ def test_scores_stay_those_before_the_last_step(noisy: list[Record]) -> None:
             key: last[key] for key in last if key.startswith("cats_")
         }
     component_of(nlp).training = None
-    with pytest.warns(UserWarning, match=f"The model was chosen by these {len(dev)} documents, and then trained on"):
+    with pytest.warns(UserWarning, match="The model was chosen by these documents, and then trained on"):
         assert nlp.evaluate(dev[::-1])["cats_score"] > last["cats_score"]
+    with pytest.warns(UserWarning, match="The model was chosen by these documents"):
+        nlp.evaluate(dev[:20])
+    with pytest.warns(UserWarning, match=r"chosen by many of these documents \(about 4\d%\)"):
+        nlp.evaluate([*dev[:20], *make_examples(nlp, make_records(20, seed=99))])
+    nlp.evaluate([*dev[:5], *make_examples(nlp, make_records(20, seed=99))])
     nlp.evaluate(train)
     assert training.concluded
 

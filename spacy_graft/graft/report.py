@@ -57,8 +57,9 @@ class Report:
         The standard error of the difference between this log-loss and the least one of the path, document by document.
     n_held_out : int
         Held-out documents that the model was trained on again after the choice.
-    held_out_digest : str, optional
-        Digest of the texts of the held-out documents, by which they are known when scores are asked for.
+    held_out_sketch : str, optional
+        Digests of some texts of the held-out documents (:func:`spacy_graft.digests.sketch_of`), by which they are known
+        when scores are asked for.
     n_folds : int
         Folds of the cross-validation that chose the model; 0 if there was none.
     left_out : list of str
@@ -117,7 +118,7 @@ class Report:
     log_loss_error: float | None = None
     difference_error: float | None = None
     n_held_out: int = 0
-    held_out_digest: str | None = None
+    held_out_sketch: str | None = None
     n_folds: int = 0
     left_out: list[str] = field(default_factory=list)
     n_documents: int = 0

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..digests import digest_of
+from ..digests import digest_of, sketch_of
 from ..extract.unread import UnreadText, document_text, unread_text
 from ..graft.report import Report
 from ..graft.settings import PARSIMONY, GraftingPath
@@ -104,7 +104,7 @@ class HeldOut(Judge):
         self.lengths = corpus.lengths(self.streams)
         self._origins = [Origin.of(example) for example in examples]
         judges = list(compress(examples, judging))
-        self.texts_digest = digest_of(sorted(document_text(example.reference) for example in judges))
+        self.texts_sketch = sketch_of(document_text(example.reference) for example in judges)
         texts = [unread_text(example.predicted) for example in judges]
         #: The number of each text that has not been read elsewhere.
         self._numbers = {text: number for number, text in enumerate(texts) if text is not None}
@@ -132,7 +132,7 @@ class HeldOut(Judge):
         now = self
         if not np.array_equal(numbers, np.arange(len(own))):
             now = HeldOut(self.corpus.some(numbers), self.strings, self.shares, self.locked)
-            now.texts_digest = self.texts_digest
+            now.texts_sketch = self.texts_sketch
         return known if now.digest == known.digest else now, numbers
 
     def numbers_of(self, docs: Sequence[Doc]) -> list[int] | None:
@@ -425,7 +425,7 @@ class Choice:
             thresholds=thresholds,
             log_loss=held_out.mean(losses),
             log_loss_error=held_out.error(losses),
-            held_out_digest=held_out.texts_digest,
+            held_out_sketch=held_out.texts_sketch,
         )
         snapshot = trial.snapshot.adjusted(adjustment, held_out.shares)
         return JudgedPoint(snapshot, report, losses, probabilities, found), trial, searches

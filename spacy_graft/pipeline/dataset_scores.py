@@ -135,7 +135,7 @@ def dataset_scores(component: TextCatGraft, examples: list[Example]) -> DatasetS
             )
             for k, label in enumerate(component.labels)
         },
-        is_dev=chose_model(component, texts),
+        is_dev=chose_model(component, texts) > 0.0,
     )
 
 

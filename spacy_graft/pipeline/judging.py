@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from spacy.training import Example
 
-from ..digests import digest_of
+from ..digests import share_in_sketch
 from ..messages import listed_in_part
 from ..threads import one_thread_of
 from .annotation import words_added
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .textcat import TextCatGraft
     from .training import Training
 
-#: Share of held-out documents from which it is worth a warning that they are training documents.
+#: Share of documents above which it is worth a warning that the model knows them.
 MANY_KNOWN = 0.25
 
 
@@ -131,24 +131,22 @@ def warn_of_others(component: TextCatGraft, training: Training, n_judging: int) 
         )
 
 
-def chose_model(component: TextCatGraft, texts: Iterable[str]) -> bool:
-    """Whether the model was chosen by these texts, and then trained on them."""
+def chose_model(component: TextCatGraft, texts: Iterable[str]) -> float:
+    """About which share of texts the model was chosen by, and then trained on; 0 if it is not worth a warning."""
     report = component.report
-    if report is None or not report.n_held_out:
-        return False
-    given = list(texts)
-    return len(given) == report.n_held_out and digest_of(sorted(given)) == report.held_out_digest
+    if report is None or not report.n_held_out or report.held_out_sketch is None:
+        return 0.0
+    share = share_in_sketch(texts, report.held_out_sketch)
+    return share if share > MANY_KNOWN else 0.0
 
 
 def warn_of_trained(component: TextCatGraft, texts: Iterable[str]) -> None:
     """Warn of the texts that the model was chosen by, and then trained on."""
-    if chose_model(component, texts):
-        assert component.report is not None
-        n = component.report.n_held_out
+    if share := chose_model(component, texts):
+        which = "these documents" if share == 1.0 else f"many of these documents (about {share:.0%})"
         warnings.warn(
-            f"[{component.name}] The model was chosen by these {n:,} documents, and then trained on "
-            f"them as well: its scores on them are too good, and a temperature fitted on them is too low. Give "
-            f"documents that the model has not seen.",
+            f"[{component.name}] The model was chosen by {which}, and then trained on them as well: its scores on them "
+            f"are too good, and a temperature fitted on them is too low. Give documents that the model has not seen.",
             stacklevel=3,
         )
 

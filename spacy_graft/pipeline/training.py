@@ -423,7 +423,7 @@ class Training:
             )
             return chosen
         self.begin_like(found)
-        return replace(found, held_out_digest=chosen.held_out_digest)
+        return replace(found, held_out_sketch=chosen.held_out_sketch)
 
     def _progress_bar(self) -> AbstractContextManager[Progress]:
         """The bar of the caller, or one of its own."""
@@ -555,7 +555,7 @@ class Training:
             with_calibration_of(like, fit.report, fit.learner.locks_weights, self.shares()),
             refit=like.refit,
             n_held_out=n_held_out,
-            held_out_digest=like.held_out_digest,
+            held_out_sketch=like.held_out_sketch,
             left_out=list(like.left_out),
             n_folds=like.n_folds,
         )
