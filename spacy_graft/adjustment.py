@@ -25,7 +25,7 @@ from .metrics import MAX_TEMPERATURE, MIN_TEMPERATURE, as_probabilities, counted
 
 #: σ: how far from 0 the tilt is expected to be.
 TILT_SPREAD = 0.5
-#: Newton steps at most, and the gradient, as a share of that at their beginning, at which they end.
+#: Newton steps at most, and the gradient, as a share of that at their beginning or of 1, at which they end.
 MOST_STEPS, SMALL_GRADIENT = 50, 1e-9
 #: A Newton step is halved until it ends before the minimum along it, or where the slope is at most this share of that
 #: before: where probabilities are 0 and 1 there is next to no curvature, and a step goes far beyond.
@@ -129,7 +129,7 @@ def best_adjustment(
         """The best factors, of which those that are not free stay."""
         factors, predicted = start, probabilities(start)
         slopes = gradient(factors, predicted)
-        enough = SMALL_GRADIENT * np.abs(slopes[free]).max()
+        enough = SMALL_GRADIENT * max(np.abs(slopes[free]).max(), 1.0)
         for _ in range(MOST_STEPS):
             if np.abs(slopes[free]).max() <= enough:
                 break

@@ -342,8 +342,11 @@ class ReadDocuments:
 
     def data(self) -> TrainingData:
         """The input of a learner."""
-        data = self.space.training_data(self.documents, **self.targets.fields(self.weights))
-        return self.completed(data, self.documents)
+        return self.completed(self.data_as_read(), self.documents)
+
+    def data_as_read(self) -> TrainingData:
+        """The same without anything that is added to it."""
+        return self.space.training_data(self.documents, **self.targets.fields(self.weights))
 
     def shares(self) -> np.ndarray:
         """The shares of labels among the documents: float64 (n_labels)."""

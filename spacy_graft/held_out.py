@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -290,7 +290,7 @@ def points_of_fold(path: Iterable[tuple[FoldPoint, float]]) -> list[FoldPoint]:
 
 def scored_points(
     points: Iterable[PointFit], scorer: SolutionScorer, judge: Judge, tempered: bool, alone: bool
-) -> Iterator[tuple[FoldPoint, float]]:
+) -> Generator[tuple[FoldPoint, float]]:
     """The points of a path as held-out documents see them, for :func:`points_of_fold`.
 
     Parameters
@@ -298,6 +298,7 @@ def scored_points(
     points : iterable of PointFit
         The same fit at one point after the other.
     scorer : callable
+        From a solution to what gives the scores of the held-out documents under solutions with its features.
     judge : Judge
         The held-out documents.
     tempered : bool
@@ -405,6 +406,7 @@ def judged_by_folds(
     for fit, scorer in fits:
         scores.append(scores_of_refits(fit, scorer))
         sizes.append(fit.report.n_active)
+        del fit  # frees its memory before the next one allocates
     report, losses = judged(np.concatenate(scores, axis=1), refit_grid(learner), held_out, tempered)
     report = replace(report, points=like.points, left_out=list(like.left_out)).with_strengths(like.strengths)
     return report, losses, is_small(float(np.mean(sizes)), learner.parsimony)

@@ -39,7 +39,7 @@ from .index.places import IndexPlace
 from .item_model import finished_fit, started_fit
 from .messages import listed
 from .options import check_flags
-from .strengths import choices_of, first_strengths, with_best_strengths
+from .strengths import choices_of, first_ridge, first_strengths, with_best_strengths
 from .text_model import VECTORS_READER, ReadTexts, TextModel, TextSpace, documents_of, vectors_reader
 from .vectors.word_vectors import WordVectors
 
@@ -279,7 +279,8 @@ class GraftTextClassifier(LinearClassifier):
             warnings.warn(f"{type(self).__name__}: {without_choice(error)}", stacklevel=4)
         if chosen is None:
             return super()._trained(learner, documents)
-        path = cast("PointFit", finished_fit(*learner_and_data(learner, documents.data(), chosen), chosen.points))
+        data = documents.data_as_read() if chosen.vectors_ridge == 0.0 else documents.data()
+        path = cast("PointFit", finished_fit(*learner_and_data(learner, data, chosen), chosen.points))
         self._check_report(path.report)
         path.refit = chosen.refit
         solution = final_solution(path)
@@ -466,6 +467,7 @@ class TextFold(NamedTuple):
     Attributes
     ----------
     kept : TrainingData
+        Of the documents that are not held out.
     held_out : ReadDocuments
     judge : Judge
         Those that are held out.
@@ -495,17 +497,25 @@ def report_of_folds(learner: GraftingPath, documents: ReadDocuments) -> Report |
     if not splits:
         return None
     learner, shares = replace(learner, stability=False), documents.shares()
-    choices = choices_of(learner, network=False, vectors=VECTORS_READER in cast("TextSpace", documents.space).readers)
+    has_vectors = VECTORS_READER in cast("TextSpace", documents.space).readers
+    choices = choices_of(learner, network=False, vectors=has_vectors)
     folds = []
     for kept, part in splits:
-        data, held_out = documents.some(kept).data(), documents.some(part)
+        try:
+            data = documents.some(kept).data()
+        except NothingToLearnError:
+            if not has_vectors or first_ridge(learner):
+                raise
+            # Words with vectors are too few to judge them by, and the model may be without.
+            data, choices = documents.some(kept).data_as_read(), []
+        held_out = documents.some(part)
         shared = replace(data, indexes={}) if choices else data
         folds.append(TextFold(shared, held_out, judge_of(held_out, learner, shares)))
     all_held_out = judge_of(documents.some(np.concatenate([part for _, part in splits])), learner, shares)
     with warnings_of_all_documents():
         paths = [path_of_fold(learner, fold, alone=len(folds) == 1) for fold in folds]
         chosen, losses = chosen_of_folds(learner, all_held_out, paths, tempered=False)
-        if choices:
+        if has_vectors:
             chosen = chosen.with_strengths(first_strengths(learner))
 
         def judged_as(like: Report) -> tuple[Report, np.ndarray, bool]:

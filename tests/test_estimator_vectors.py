@@ -178,6 +178,15 @@ def test_folds_leave_out_vectors_that_do_not_help() -> None:
     assert model.strongest_words() == []
 
 
+def test_vectors_of_which_a_fold_has_none_are_left_out() -> None:
+    rare = WordVectors(("rare",), np.ones((1, 2), np.float32), "one word")
+    texts = [*TEXTS, "rare film"]
+    model = GraftTextClassifier(PATH, analyzer="word").fit(texts, [*LABELS, "+"], vectors=rare)
+    assert [model.report_.vectors_ridge, model.report_.n_folds] == [0.0, 4]
+    plain = GraftTextClassifier(PATH, analyzer="word").fit(texts, [*LABELS, "+"])
+    assert_array_equal(model.predict_proba(OTHERS), plain.predict_proba(OTHERS))
+
+
 def test_a_path_without_choices_has_vectors_all_along() -> None:
     path = GraftingPath(steps=4, l1_min_ratio=0.1, vectors_ridge=0.1)
     model = GraftTextClassifier(path, analyzer="word").fit(TEXTS, LABELS, vectors=VECTORS)

@@ -70,11 +70,13 @@ def test_a_pipeline_takes_the_place_of_the_one_before(fitted: Language, before: 
     assert os.listdir(tmp_path) == ["model-last"]
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such files")
 def test_what_is_no_part_of_the_pipeline_stays_beside_it(fitted: Language, before: Language, tmp_path: Path) -> None:
     folder = tmp_path / "model"
-    before.add_pipe("sentencizer")
+    before.add_pipe("sentencizer", name="sent.v2")
     whole_save.save_whole(before, folder)
-    before.remove_pipe("sentencizer")
+    assert (folder / "sent.json").exists()
+    before.remove_pipe("sent.v2")
     (folder / "LICENSE").write_text("mine")
     (folder / "results").mkdir()
     (folder / "results" / "scores.json").write_text("[]")
@@ -83,6 +85,11 @@ def test_what_is_no_part_of_the_pipeline_stays_beside_it(fitted: Language, befor
     assert set(os.listdir(folder)) == {*fitted.pipe_names, *others}
     assert (folder / "results" / "scores.json").read_text() == "[]"
     assert spacy.load(folder)(TEXT).cats == fitted(TEXT).cats
+    (folder / "results" / "link").symlink_to(tmp_path / "nowhere")
+    os.mkfifo(folder / "pipe")
+    with pytest.warns(UserWarning, match="pipe is not kept: it cannot be copied"):
+        whole_save.save_whole(before, folder)
+    assert (folder / "results" / "link").is_symlink()
     (tmp_path / "no pipeline").mkdir()
     (tmp_path / "no pipeline" / "meta.json").write_text("{")
     whole_save.save_whole(fitted, tmp_path / "no pipeline")

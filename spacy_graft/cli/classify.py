@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
 
     from ..pipeline.textcat import TextCatGraft
 
-#: Processes at most: each takes the memory of a pipeline.
-MOST_PROCESSES = 256
+#: Processes at most: each takes the memory of a pipeline. Windows waits for no more.
+MOST_PROCESSES = 61 if os.name == "nt" else 256
 EXAMPLES = """
 spacy-graft classify training/model-best reviews.jsonl --output labelled.jsonl.gz
 spacy-graft classify training/model-best reviews.csv --text-field review > labelled.jsonl

@@ -98,14 +98,18 @@ def terminated_in_order() -> Iterator[None]:
 @contextmanager
 def held_back() -> Iterator[None]:
     """Let Ctrl-C and SIGTERM wait. While a process is forked, Python would discard the exceptions that they raise."""
-    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "pthread_sigmask"):
+    if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)
+    waiting: list[int] = []
+    before = [(number, signal.signal(number, lambda number, _: waiting.append(number))) for number in ENDING]
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for number, handler in before:
+            signal.signal(number, handler or signal.SIG_DFL)
+        for late in dict.fromkeys(waiting):
+            signal.raise_signal(late)
 
 
 @contextmanager
@@ -316,8 +320,8 @@ def refuse_own_input(output: str | Path | None, *inputs: str | Path | None) -> N
 
 
 def refuse_other_file(output: Path | None, *endings: str) -> None:
-    """Raise a CommandError if a file is there that has another ending than what is to be written."""
-    if output is not None and output.is_file() and output.suffix.lower() not in endings:
+    """Raise a CommandError if a file is there that has another ending than what is to be written; it may have none."""
+    if output is not None and output.is_file() and output.resolve().suffix.lower() not in ("", *endings):
         raise CommandError(
             f"{output} exists, and its name does not end in {endings[0]}: it is not replaced. Give another name."
         )

@@ -22,6 +22,7 @@ from .common import (
     check_output,
     config_pipeline,
     make_table,
+    print_message,
     print_result,
     refuse_options,
 )
@@ -117,7 +118,9 @@ def distil_command(
     texts = FileTexts(unlabelled, text_field)
     labelled = JsonlCorpus(train, text_field, label_field)
     if config is None:
-        nlp = default_student(lang, are_exclusive(labelled) if exclusive is None else exclusive)
+        is_exclusive = are_exclusive(labelled) if exclusive is None else exclusive
+        print_message(f"Labels are {'exclusive' if is_exclusive else 'independent'}.")
+        nlp = default_student(lang, is_exclusive)
     else:
         nlp = config_pipeline(config, context, code)
     load_vectors(nlp)

@@ -15,7 +15,7 @@ from pickle import PicklingError
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from .common import ENDING, CommandError, held_back
+from .common import CommandError, held_back
 from .inputs import InputText, OnError, handle_error
 
 if TYPE_CHECKING:
@@ -141,8 +141,6 @@ def begin_process(stream: TextStream[Any]) -> None:
     own_stream = stream
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    if hasattr(signal, "pthread_sigmask"):  # held back where processes are forked
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
     Thread(target=end_after_parent, daemon=True).start()
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..files import hidden_beside, writing
-from ..messages import count, did_you_mean, listed, listed_in_part, printable
+from ..messages import did_you_mean, listed, listed_in_part, printable
 from .common import (
     CommandError,
     blank_pipeline,
@@ -463,15 +463,15 @@ class TextsFound:
             self.first_long_run = name
 
     def lines(self) -> Iterator[str]:
-        """Say where texts are empty, and where reading will take long."""
+        """Say where texts are empty, which are in both splits, and where reading will take long."""
         if self.n_empty:
             yield f"Empty texts: {self.n_empty:,}, the first of them {self.first_empty}."
         import numpy as np
 
         if n_copies := int(np.isin(self.keys["dev"], self.keys["train"]).sum()):
             yield (
-                f"{count(n_copies, 'text')} of dev are also in train: the scores on dev will be too good. "
-                f"spacy-graft debug-data names some of them."
+                f"Texts of dev that are also in train: {n_copies:,}. The scores on dev will be too good. spacy-graft "
+                f"debug-data names some of them."
             )
         if self.first_long_run is not None:
             yield (

@@ -55,7 +55,7 @@ class FeatureTerms(Iterable[tuple[SymbolTerm, ...]]):
     n_features : int
     of_blocks : sequence of TermsOfBlock
     products : mapping of int to tuple of Term
-        By feature; those that no block has.
+        What each product is of, by feature.
     """
 
     def __init__(

@@ -332,8 +332,10 @@ def counts_words(model: Snapshot | Solution) -> bool:
 
 def columns_of(model: Snapshot | Solution) -> np.ndarray | SparseWeights:
     """What is summed over the features of a document: their weights and, if any, their shares of its length."""
-    columns = with_column(model.weights, model.length_shares) if len(model.length_shares) else copied(model.weights)
-    return columns if isinstance(columns, np.ndarray) else for_kernels(columns)
+    columns = with_column(model.weights, model.length_shares) if len(model.length_shares) else model.weights
+    if isinstance(columns, np.ndarray):
+        return np.ascontiguousarray(columns, np.float64)
+    return for_kernels(columns if columns.has_canonical_format else copied(columns))
 
 
 def check_shapes(features: FeatureTable, weights: np.ndarray | csr_array, intercepts: np.ndarray) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -106,16 +106,24 @@ def cross_validated(training: Training, splits: list[Split], progress: Progress,
         for fold, split in enumerate(splits, start=1):
             of_fold = split.training()
             title = f"{name}fold {fold} of {n_folds}: "
-            steps = with_progress(of_fold.steps(), of_fold.learner, progress, title)
-            fits = (cast("PointFit", of_fold.fit) for _ in steps)
-            points = scored_points(fits, split.held_out.scorer, split.held_out, tempered, alone=n_folds == 1)
-            paths.append(points_of_fold(points))
-            of_fold.fit = None  # frees its memory before the next one allocates
+            points = fits_of_points(of_fold, with_progress(of_fold.steps(), of_fold.learner, progress, title))
+            scored = scored_points(points, split.held_out.scorer, split.held_out, tempered, alone=n_folds == 1)
+            paths.append(points_of_fold(scored))
+            # Frees the memory of the fit before the next one allocates: what has not come to its end holds it.
+            of_fold.fit = None
+            scored.close()
+            points.close()
         held_out = judge_of_all(splits)
         chosen, losses = chosen_of_folds(training.learner, held_out, paths, tempered)
         learner, judged_as = training.learner, partial(judged_like, training, splits, held_out)
         chosen = with_best_strengths(learner, training.choices(learner), chosen, losses, held_out, judged_as)
         return replace(without_needless_blocks(training, chosen, judged_as), n_folds=n_folds)
+
+
+def fits_of_points(training: Training, steps: Iterable[Report]) -> Generator[PointFit]:
+    """The fit of a training after each of its steps."""
+    for _ in steps:
+        yield cast("PointFit", training.fit)
 
 
 def with_progress(steps: Iterable[Step], learner: Any, progress: Progress, name: str = "") -> Iterator[Step]:

@@ -101,7 +101,7 @@ def vectors_source(component: TextCatGraft, read: Callable[..., Any] | None) -> 
             )
         return None
     source = VectorsSource(component.name, *found, vectors_of_vocab if read is None else read, component.vocab)
-    _ = source.given  # so that what is wrong with them is known
+    source.require()
     return source
 
 

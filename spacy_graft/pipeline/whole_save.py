@@ -6,6 +6,7 @@ import copy
 import os
 import shutil
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -17,7 +18,7 @@ from spacy.language import Language
 from spacy.training.loop import DIR_MODEL_BEST, DIR_MODEL_LAST
 
 from ..files import hidden_beside, reason_of
-from ..messages import listed
+from ..messages import listed, one_line
 from .card import add_card
 from .components import graft_components, is_over
 
@@ -78,9 +79,9 @@ def save_whole(nlp: Language, path: str | Path, **options: Any) -> None:
         add_card(nlp)
         with without_places(nlp):
             nlp.to_disk(temporary, **options)
+        keep_foreign(path, temporary)
         if path.name == DIR_MODEL_LAST:
             require_room(temporary, path.with_name(DIR_MODEL_BEST))
-        keep_foreign(path, temporary)
         replace_folder(path, temporary)
     except OSError as error:
         raise SystemExit(
@@ -104,26 +105,32 @@ def without_places(nlp: Language) -> Iterator[None]:
 
 def keep_foreign(before: Path, new: Path) -> None:
     """Copy what somebody has put into the folder of a pipeline, such as a licence, into that which replaces it."""
-    meta = read_meta(before)
-    if meta is None:
+    components = components_of_saved(before)
+    if components is None:
         return
-    components = [*meta.get("pipeline", []), *meta.get("disabled", [])]  # some write a file
-    own = {"config.cfg", "meta.json", "tokenizer", "vocab", *components, *(f"{name}.json" for name in components)}
+    # Some components write a file.
+    of_components = {*components, *(Path(name).with_suffix(".json").name for name in components)}
+    own = {"config.cfg", "meta.json", "tokenizer", "vocab", *of_components, *os.listdir(new)}
     for path in before.iterdir():
-        if path.name not in own and not (new / path.name).exists():
+        try:
+            if path.name in own:
+                continue
             if path.is_dir() and not path.is_symlink():
                 shutil.copytree(path, new / path.name, symlinks=True)
             else:
                 shutil.copy2(path, new / path.name, follow_symlinks=False)
+        except OSError as error:  # the pipeline is worth more
+            warnings.warn(f"{path} is not kept: it cannot be copied ({one_line(str(error))}).", stacklevel=3)
 
 
-def read_meta(folder: Path) -> dict[str, Any] | None:
-    """The metadata of a pipeline; None if the folder is none."""
+def components_of_saved(folder: Path) -> list[str] | None:
+    """The components of a pipeline in a folder; None if it holds none."""
     try:
         meta = srsly.read_json(folder / "meta.json")
     except (OSError, ValueError):
         return None
-    return meta if isinstance(meta, dict) else None
+    names = [*meta.get("pipeline", []), *meta.get("disabled", [])] if isinstance(meta, dict) else None
+    return names if names is not None and all(isinstance(name, str) for name in names) else None
 
 
 def require_room(written: Path, best: Path) -> None:
