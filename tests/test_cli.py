@@ -42,7 +42,7 @@ from conftest import (
 from spacy_graft.cli import init_config as init_config_module
 from spacy_graft.cli import warm as warm_module
 from spacy_graft.cli.app import app
-from spacy_graft.cli.common import TERMINATED, CommandError, Terminated, quoted
+from spacy_graft.cli.common import TERMINATED, CommandError, Terminated, quoted, terminated_in_order
 from spacy_graft.cli.features import write_csv
 from spacy_graft.cli.init_config import CorpusSize, complete_config
 from spacy_graft.cli.inputs import InputText, OnError
@@ -422,6 +422,22 @@ def test_sigterm_ends_a_command_without_incomplete_files(n_process: int, pipelin
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) == TERMINATED
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_a_process_begins_comes_after_it(fitted: Language, number: signal.Signals) -> None:
+    """Python discards exceptions in what it does when it forks."""
+    begun = []
+
+    class Executor:
+        def submit(self, *_: object) -> None:
+            signal.raise_signal(number)
+            begun.append(number)
+
+    stream = TextStream(fitted, lambda doc: doc.text, OnError.fail, n_process=2)
+    with terminated_in_order(), pytest.raises(KeyboardInterrupt):
+        stream._submitted(Executor(), [])  # type: ignore[arg-type]
+    assert begun == [number]
 
 
 @pytest.mark.slow
