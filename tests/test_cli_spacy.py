@@ -50,7 +50,9 @@ def test_train_prints_a_row_a_point(training: Training) -> None:
     assert (chosen["L1/MAX"], chosen["REFIT"]) == pytest.approx((report.l1_ratio, report.refit), abs=1e-5)
     assert np.isnan(chosen["LOGLOSS"])
     assert report.n_folds == 4
-    assert "train and dev (4 folds), and trained on train and 30 documents of dev;" in training[1].stdout
+    said = " ".join(training[1].stdout.split())
+    assert "by 4 parts in turn of train and dev, held out from the rest" in said
+    assert "trained on train and 30 documents of dev;" in said
 
 
 def test_train_keeps_the_best_model(training: Training) -> None:
