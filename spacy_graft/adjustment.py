@@ -102,55 +102,82 @@ def best_adjustment(
         p, above 0.
     """
     counted = mask(targets, known, exclusive)
-    importance = counted * counted_weights(counted, weights)[:, np.newaxis]
     logs = logs_of(shares)
     if exclusive:
         logs -= logs.max()  # what all labels have in common changes nothing: τ is 0 if their shares are equal
-    parts = scores, logs  # what 1/T and τ are factors of
+    importance = counted * counted_weights(counted, weights)[:, np.newaxis]
+    loss = AdjustedLoss((scores, logs), targets, importance, exclusive, prior)
+    sharpness, tilt = loss.best_factors(np.array([1.0, 0.0]), slice(None))
+    bounded = min(max(sharpness, 1.0 / MAX_TEMPERATURE), 1.0 / MIN_TEMPERATURE)
+    if bounded != sharpness:
+        _, tilt = loss.best_factors(np.array([bounded, tilt]), slice(1, None))
+    return Adjustment(1.0 / float(bounded), float(tilt))
 
-    def probabilities(factors: np.ndarray) -> np.ndarray:
-        return as_probabilities(scores * factors[0] + factors[1] * logs, exclusive)
 
-    def gradient(factors: np.ndarray, predicted: np.ndarray) -> np.ndarray:
-        residuals = importance * (predicted - targets)
-        found = np.array([(residuals * part).sum() for part in parts])
-        return found + np.array([prior * (1.0 - 1.0 / factors[0]), factors[1] / TILT_SPREAD**2])
+class AdjustedLoss(NamedTuple):
+    """What is minimised, as a function of two factors, 1/T and τ.
 
-    def curvature(factors: np.ndarray, predicted: np.ndarray) -> np.ndarray:
-        spread, around = importance * predicted, parts
-        if exclusive:
-            around = tuple(part - (predicted * part).sum(axis=1, keepdims=True) for part in parts)
+    Attributes
+    ----------
+    parts : tuple of float64
+        What they are factors of: scores (n_documents, n_labels) and logarithms of shares (n_labels).
+    targets, importance : float64 (n_documents, n_labels)
+    exclusive : bool
+    prior : float
+    """
+
+    parts: tuple[np.ndarray, np.ndarray]
+    targets: np.ndarray
+    importance: np.ndarray
+    exclusive: bool
+    prior: float
+
+    def probabilities(self, factors: np.ndarray) -> np.ndarray:
+        """Of all labels: float64 (n_documents, n_labels)."""
+        scores, logs = self.parts
+        return as_probabilities(scores * factors[0] + factors[1] * logs, self.exclusive)
+
+    def gradient(self, factors: np.ndarray, predicted: np.ndarray) -> np.ndarray:
+        """In the factors: float64 (2)."""
+        residuals = self.importance * (predicted - self.targets)
+        found = np.array([(residuals * part).sum() for part in self.parts])
+        return found + np.array([self.prior * (1.0 - 1.0 / factors[0]), factors[1] / TILT_SPREAD**2])
+
+    def curvature(self, factors: np.ndarray, predicted: np.ndarray) -> np.ndarray:
+        """In the factors: float64 (2, 2)."""
+        spread, around = self.importance * predicted, self.parts
+        if self.exclusive:
+            scores, logs = (part - (predicted * part).sum(axis=1, keepdims=True) for part in self.parts)
+            around = scores, logs
         else:
             spread *= 1.0 - predicted
         found = np.array([[(spread * one * other).sum() for other in around] for one in around])
-        return found + np.diag([prior / factors[0] ** 2, TILT_SPREAD**-2])
+        return found + np.diag([self.prior / factors[0] ** 2, TILT_SPREAD**-2])
 
-    def newton(start: np.ndarray, free: slice) -> np.ndarray:
-        """The best factors, of which those that are not free stay."""
-        factors, predicted = start, probabilities(start)
-        slopes = gradient(factors, predicted)
+    def best_factors(self, start: np.ndarray, free: slice) -> np.ndarray:
+        """By Newton's method: float64 (2), of which those that are not free stay."""
+        factors, predicted = start, self.probabilities(start)
+        slopes = self.gradient(factors, predicted)
         enough = SMALL_GRADIENT * max(np.abs(slopes[free]).max(), 1.0)
         for _ in range(MOST_STEPS):
             if np.abs(slopes[free]).max() <= enough:
                 break
             before, slopes_before = factors, slopes
             step = np.zeros(2)
-            curved = curvature(before, predicted)[free, free]
-            size = np.sqrt(np.diag(curved))
-            scaled = curved / np.outer(size, size) + REGULAR * np.eye(len(size))
-            step[free] = -np.linalg.solve(scaled, slopes[free] / size) / size
+            step[free] = newton_step(self.curvature(before, predicted)[free, free], slopes[free])
             for _ in range(MOST_STEPS):
                 factors = before + step
                 if factors[0] > 0.0:
-                    predicted = probabilities(factors)
-                    slopes = gradient(factors, predicted)
+                    predicted = self.probabilities(factors)
+                    slopes = self.gradient(factors, predicted)
                     if slopes @ step <= -SLOPE_SHARE * (slopes_before @ step):
                         break
                 step = 0.5 * step
         return factors
 
-    sharpness, tilt = newton(np.array([1.0, 0.0]), slice(None))
-    bounded = min(max(sharpness, 1.0 / MAX_TEMPERATURE), 1.0 / MIN_TEMPERATURE)
-    if bounded != sharpness:
-        _, tilt = newton(np.array([bounded, tilt]), slice(1, None))
-    return Adjustment(1.0 / float(bounded), float(tilt))
+
+def newton_step(curvature: np.ndarray, slopes: np.ndarray) -> np.ndarray:
+    """The step to the minimum of a quadratic function; the unit of each number does not matter."""
+    size = np.sqrt(np.diag(curvature))
+    scaled = curvature / np.outer(size, size) + REGULAR * np.eye(len(size))
+    return np.asarray(-np.linalg.solve(scaled, slopes / size) / size)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Generator, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -180,13 +180,16 @@ class Judge:
         known, weights = self.targets.known, self.targets.weights
         return best_adjustment(scores, shares, self.doubted, known, weights, exclusive=self.exclusive, prior=PRIOR)
 
-    def loss_of_refit(self, scores: np.ndarray, tempered: bool) -> float:
-        """The log-loss for the targets of :attr:`doubted`, with the best temperature if ``tempered``."""
-        return self.doubting_loss(scores / self.temperature(scores) if tempered else scores)
+    def losses_of_refits(self, scores: np.ndarray, tempered: bool) -> list[float]:
+        """The log-loss under each refit for the targets of :attr:`doubted`, with its best temperature if ``tempered``.
+
+        ``tempered``: as with a network (:class:`.pipeline.choice.Trial`).
+        """
+        return [self.doubting_loss(of / self.temperature(of) if tempered else of) for of in scores]
 
 
 #: From a solution to what gives the scores of held-out documents under any solution with the same features.
-SolutionScorer = Callable[["Solution"], Callable[["Solution"], np.ndarray]]
+SolutionScorer = Callable[[Solution], Callable[[Solution], np.ndarray]]
 
 
 class FoldPoint(NamedTuple):
@@ -290,7 +293,7 @@ def points_of_fold(path: Iterable[tuple[FoldPoint, float]]) -> list[FoldPoint]:
 
 def scored_points(
     points: Iterable[PointFit], scorer: SolutionScorer, judge: Judge, tempered: bool, alone: bool
-) -> Generator[tuple[FoldPoint, float]]:
+) -> Iterator[tuple[FoldPoint, float]]:
     """The points of a path as held-out documents see them, for :func:`points_of_fold`.
 
     Parameters
@@ -302,16 +305,18 @@ def scored_points(
     judge : Judge
         The held-out documents.
     tempered : bool
-        As of :func:`judged`.
+        As of :meth:`Judge.losses_of_refits`.
     alone : bool
         Whether there are no other folds: then a point has its verdict instead of scores.
     """
     for fit in points:
-        grid, scores = refit_grid(fit.learner), scores_of_refits(fit, scorer)
+        scores = scores_of_refits(fit, scorer)
+        losses = judge.losses_of_refits(scores, tempered)
         point = FoldPoint(scores, fit.report.n_active)
         if alone:
-            point = point._replace(scores=scores[:, :0], verdict=judged(scores, grid, judge, tempered))
-        yield point, min(judge.loss_of_refit(of_refit, tempered) for of_refit in scores)
+            verdict = judged(scores, losses, refit_grid(fit.learner), judge)
+            point = point._replace(scores=scores[:, :0], verdict=verdict)
+        yield point, min(losses)
 
 
 def scores_of_refits(fit: PointFit, scorer: SolutionScorer) -> np.ndarray:
@@ -331,8 +336,8 @@ def chosen_of_folds(
     reports, losses_of_points, sizes = [], [], []
     for number in range(max(map(len, paths))):
         points = [path[min(number, len(path) - 1)] for path in paths]
-        report, losses = points[0].verdict or judged(
-            np.concatenate([point.scores for point in points], axis=1), refit_grid(learner), held_out, tempered
+        report, losses = points[0].verdict or judged_together(
+            [point.scores for point in points], refit_grid(learner), held_out, tempered
         )
         report.points = number + 1
         reports.append(report)
@@ -342,21 +347,28 @@ def chosen_of_folds(
     return reports[chosen], losses_of_points[chosen]
 
 
+def judged_together(
+    scores: Sequence[np.ndarray], grid: tuple[float | None, ...], held_out: Judge, tempered: bool
+) -> tuple[Report, np.ndarray]:
+    """What :func:`judged` says of a point by the scores of the held-out documents of each fold."""
+    of_all = np.concatenate(scores, axis=1)
+    return judged(of_all, held_out.losses_of_refits(of_all, tempered), grid, held_out)
+
+
 def judged(
-    scores: np.ndarray, grid: tuple[float | None, ...], held_out: Judge, tempered: bool
+    scores: np.ndarray, means: Sequence[float], grid: tuple[float | None, ...], held_out: Judge
 ) -> tuple[Report, np.ndarray]:
     """The best refit of a point, its adjustment and log-loss, and the losses of documents.
 
     Parameters
     ----------
     scores : float64 (refits, n_documents, n_labels)
+    means : sequence of float
+        :meth:`Judge.losses_of_refits`.
     grid : tuple of float
         The strengths of the refits.
     held_out : Judge
-    tempered : bool
-        Whether refits are judged with their temperature, as with a network (:class:`.pipeline.choice.Trial`).
     """
-    means = [held_out.loss_of_refit(of_refit, tempered) for of_refit in scores]
     k = int(np.argmin(means))
     adjustment = held_out.adjustment(scores[k])
     report = Report(refit=grid[k], **adjustment._asdict())
@@ -392,7 +404,7 @@ def judged_by_folds(
     fits : iterable of pairs
         The fit of each fold there, and what scores its held-out documents.
     held_out, tempered
-        As of :func:`judged`.
+        As of :meth:`Judge.losses_of_refits`.
 
     Returns
     -------
@@ -407,7 +419,7 @@ def judged_by_folds(
         scores.append(scores_of_refits(fit, scorer))
         sizes.append(fit.report.n_active)
         del fit  # frees its memory before the next one allocates
-    report, losses = judged(np.concatenate(scores, axis=1), refit_grid(learner), held_out, tempered)
+    report, losses = judged_together(scores, refit_grid(learner), held_out, tempered)
     report = replace(report, points=like.points, left_out=list(like.left_out)).with_strengths(like.strengths)
     return report, losses, is_small(float(np.mean(sizes)), learner.parsimony)
 

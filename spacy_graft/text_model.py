@@ -36,7 +36,7 @@ from .messages import listed
 from .model.loading import WORD_SCORES
 from .model.matching import Blocks, CompiledFeatures
 from .model.naming import texts_of
-from .model.snapshot import Snapshot, scores_of_training, snapshot_of_solution
+from .model.snapshot import Snapshot, scorer_of_solutions, snapshot_of_solution
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -186,7 +186,7 @@ class TextSpace(SnapshotSpace):
     def scorer(self, documents: ReadTexts, like: Solution) -> Callable[[Solution], np.ndarray]:
         """Return what computes the scores of documents under a solution that has the same features as another."""
         words = cast("Any", self._words)
-        return scores_of_training(like, self._blocks, words, documents.streams, documents.lengths)
+        return scorer_of_solutions(like, self._blocks, words, documents.streams, documents.lengths)
 
     def restored(self, saved: SavedEstimator, n_labels: int) -> tuple[TextModel, Report]:
         """Return a model that has been saved, and the report of its training."""

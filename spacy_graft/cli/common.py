@@ -15,7 +15,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from enum import StrEnum
 from pathlib import Path
 from types import FrameType
@@ -96,34 +96,32 @@ def terminated_in_order() -> Iterator[None]:
 
 
 @contextmanager
-def held_back() -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM wait. While a process is forked, Python would discard the exceptions that they raise."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    waiting: list[int] = []
-    before = [(number, signal.signal(number, lambda number, _: waiting.append(number))) for number in ENDING]
+def handled_by(handler: Callable[[int, FrameType | None], Any] | signal.Handlers) -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM come to a handler; in another thread than the main one, nothing changes."""
+    is_main = threading.current_thread() is threading.main_thread()
+    before = [(number, signal.signal(number, handler)) for number in ENDING if is_main]
     try:
         yield
     finally:
-        for number, handler in before:
-            signal.signal(number, handler or signal.SIG_DFL)
-        for late in dict.fromkeys(waiting):
-            signal.raise_signal(late)
+        for number, handler_before in before:
+            signal.signal(number, handler_before or signal.SIG_DFL)
 
 
 @contextmanager
-def undisturbed() -> Iterator[None]:
-    """Ignore Ctrl-C and SIGTERM while what was there before is put back in its place."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = [(number, signal.signal(number, signal.SIG_IGN)) for number in ENDING]
+def held_back() -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM wait. While a process is forked, Python would discard the exceptions that they raise."""
+    waiting: list[int] = []
     try:
-        yield
+        with handled_by(lambda number, _: waiting.append(number)):
+            yield
     finally:
-        for number, handler in before:
-            signal.signal(number, handler or signal.SIG_DFL)
+        for number in dict.fromkeys(waiting):
+            signal.raise_signal(number)
+
+
+def undisturbed() -> AbstractContextManager[None]:
+    """Ignore Ctrl-C and SIGTERM while what was there before is put back in its place."""
+    return handled_by(signal.SIG_IGN)
 
 
 def with_exit_codes(command: Callable[..., None]) -> Callable[..., None]:

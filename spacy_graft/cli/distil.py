@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
     from spacy.language import Language
 
+    from ..pipeline.reader import JsonlCorpus
     from ..pipeline.textcat import TextCatGraft
     from ..teachers.distil import AnyTeacher
     from ..teachers.report import DistilReport
@@ -118,9 +119,7 @@ def distil_command(
     texts = FileTexts(unlabelled, text_field)
     labelled = JsonlCorpus(train, text_field, label_field)
     if config is None:
-        is_exclusive = are_exclusive(labelled) if exclusive is None else exclusive
-        print_message(f"Labels are {'exclusive' if is_exclusive else 'independent'}.")
-        nlp = default_student(lang, is_exclusive)
+        nlp = default_student(lang, kind_of_labels(labelled) if exclusive is None else exclusive)
     else:
         nlp = config_pipeline(config, context, code)
     load_vectors(nlp)
@@ -177,6 +176,13 @@ def require_others_trained(nlp: Language, graft: TextCatGraft) -> None:
             f"distil trains {graft.name!r} alone, and the student would have components that are not trained: "
             f"{listed(untrained)}. Take them out of [nlp] pipeline in the config, or give them a trained source."
         )
+
+
+def kind_of_labels(labelled: JsonlCorpus) -> bool:
+    """Whether labels exclude each other, as each text has exactly one; says so."""
+    is_exclusive = are_exclusive(labelled)
+    print_message(f"Labels are {'exclusive' if is_exclusive else 'independent'}.")
+    return is_exclusive
 
 
 def default_student(lang: str, exclusive: bool) -> Language:

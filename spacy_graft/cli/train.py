@@ -453,10 +453,9 @@ class TextsFound:
         """Look at a text."""
         from ..digests import text_key  # loads NumPy
 
-        is_empty = not text or text.isspace()
-        if not is_empty:
+        if text and not text.isspace():
             self.keys[split].append(text_key(text))
-        if is_empty:
+        else:
             self.n_empty += 1
             self.first_empty = self.first_empty or name
         if self.first_long_run is None and len(text) >= LONG_RUN and LONG_RUN_OF_SYMBOLS.search(text):
@@ -464,10 +463,10 @@ class TextsFound:
 
     def lines(self) -> Iterator[str]:
         """Say where texts are empty, which are in both splits, and where reading will take long."""
-        if self.n_empty:
-            yield f"Empty texts: {self.n_empty:,}, the first of them {self.first_empty}."
         import numpy as np
 
+        if self.n_empty:
+            yield f"Empty texts: {self.n_empty:,}, the first of them {self.first_empty}."
         if n_copies := int(np.isin(self.keys["dev"], self.keys["train"]).sum()):
             yield (
                 f"Texts of dev that are also in train: {n_copies:,}. The scores on dev will be too good. spacy-graft "

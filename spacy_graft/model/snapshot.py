@@ -268,7 +268,7 @@ def snapshot_of_solution(solution: Solution, blocks: Blocks, strings: StringStor
     )
 
 
-def scores_of_training(
+def scorer_of_solutions(
     like: Solution, blocks: Blocks, strings: StringStore, streams: Mapping[str, Stream], lengths: np.ndarray
 ) -> Callable[[Solution], np.ndarray]:
     """Return what computes the scores of documents under solutions with the features of another, none of them named.

@@ -26,7 +26,7 @@ from ..held_out import (
     parsimonious,
 )
 from ..model.matching import Blocks
-from ..model.snapshot import Snapshot, scores_of_training
+from ..model.snapshot import Snapshot, scorer_of_solutions
 from ..strengths import is_better_strength
 from .corpus import ExtractedCorpus
 from .targets import WEIGHT_KEY
@@ -148,7 +148,7 @@ class HeldOut(Judge):
 
     def scorer(self, like: Solution) -> Callable[[Solution], np.ndarray]:
         """What gives the scores of the documents under any solution with the features of ``like``."""
-        return scores_of_training(like, Blocks(self.corpus.blocks), self.strings, self.streams, self.lengths)
+        return scorer_of_solutions(like, Blocks(self.corpus.blocks), self.strings, self.streams, self.lengths)
 
     def scores(self, snapshot: Snapshot) -> np.ndarray:
         """Scores of the documents, not to be changed: float64 (n_documents, n_labels). The last ones are kept."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -14,6 +14,7 @@ from ..graft.report import Report
 from ..graft.settings import GraftingPath
 from ..heap import frozen_heap
 from ..held_out import (
+    FoldPoint,
     Judge,
     SolutionScorer,
     chosen_of_folds,
@@ -104,15 +105,8 @@ def cross_validated(training: Training, splits: list[Split], progress: Progress,
     with warnings_of_all_documents():
         paths = []
         for fold, split in enumerate(splits, start=1):
-            of_fold = split.training()
-            title = f"{name}fold {fold} of {n_folds}: "
-            points = fits_of_points(of_fold, with_progress(of_fold.steps(), of_fold.learner, progress, title))
-            scored = scored_points(points, split.held_out.scorer, split.held_out, tempered, alone=n_folds == 1)
-            paths.append(points_of_fold(scored))
-            # Frees the memory of the fit before the next one allocates: what has not come to its end holds it.
-            of_fold.fit = None
-            scored.close()
-            points.close()
+            show = partial(with_progress, progress=progress, name=f"{name}fold {fold} of {n_folds}: ")
+            paths.append(points_of_split(split, show, tempered, alone=n_folds == 1))
         held_out = judge_of_all(splits)
         chosen, losses = chosen_of_folds(training.learner, held_out, paths, tempered)
         learner, judged_as = training.learner, partial(judged_like, training, splits, held_out)
@@ -120,10 +114,18 @@ def cross_validated(training: Training, splits: list[Split], progress: Progress,
         return replace(without_needless_blocks(training, chosen, judged_as), n_folds=n_folds)
 
 
-def fits_of_points(training: Training, steps: Iterable[Report]) -> Generator[PointFit]:
-    """The fit of a training after each of its steps."""
-    for _ in steps:
-        yield cast("PointFit", training.fit)
+def points_of_split(
+    split: Split, show: Callable[[Iterable[Report], Any], Iterator[Report]], tempered: bool, alone: bool
+) -> list[FoldPoint]:
+    """The points of the path of one fold; its fit is freed before the next one allocates.
+
+    ``show`` takes steps and a learner; other parameters are those of :func:`~spacy_graft.held_out.scored_points`.
+    """
+    training = split.training()
+    fits = (cast("PointFit", training.fit) for _ in show(training.steps(), training.learner))
+    points = points_of_fold(scored_points(fits, split.held_out.scorer, split.held_out, tempered, alone))
+    training.fit = None
+    return points
 
 
 def with_progress(steps: Iterable[Step], learner: Any, progress: Progress, name: str = "") -> Iterator[Step]:

@@ -30,7 +30,7 @@ CORPUS_PARTS = ("train", "dev")
 
 
 #: After an error about an id that comes again.
-OWN_IDS = "Give each document its own id, or leave ids out: no id_field, in convert --id-field ''."
+OWN_IDS = "Give each document its own id. Or read no ids: set no id_field, or give convert --id-field ''."
 
 
 class JsonlCorpus:
