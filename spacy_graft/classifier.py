@@ -46,7 +46,7 @@ from .messages import listed
 from .metrics import THRESHOLD, as_probabilities, logistic
 from .model.weights import by_label
 from .options import check_flags
-from .threads import one_thread_of
+from .threads import limited_threads
 from .vectors.word_vectors import WordVectors, vectors_from
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ class LinearClassifier(ClassifierMixin, LearnerEstimator, SealedEstimator):
         targets.require_labels()
         if problem := too_little_weight(weights):
             warnings.warn(f"{owner}: {problem}", stacklevel=3)
-        with one_thread_of("blas"):
+        with limited_threads("blas"):
             report, solution = self._trained(learner, ReadDocuments(space, documents, targets, weights, completed))
         warn_if_empty(learner, report, len(targets), self.learner is None, stacklevel=3)
         warn_unless_converged(owner, learner, report, stacklevel=3)

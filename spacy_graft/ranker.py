@@ -34,7 +34,7 @@ from .matrices import numbered_groups
 from .messages import listed
 from .metrics import grouped_softmax
 from .options import LARGEST_VALUE
-from .threads import one_thread_of
+from .threads import limited_threads
 
 if TYPE_CHECKING:
     from .extract.blocks import Block
@@ -251,7 +251,7 @@ class GraftRanker(LearnerEstimator, SealedEstimator):
             exclusive=False,
             groups=grouped.numbers[order],
         )
-        with one_thread_of("blas"):
+        with limited_threads("blas"):
             fit = finished_fit(learner, data)
         warn_if_empty(learner, fit.report, data.n_documents, self.learner is None, stacklevel=2)
         warn_unless_converged("GraftRanker", learner, fit.report, stacklevel=2)

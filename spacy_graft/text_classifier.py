@@ -36,7 +36,7 @@ from .held_out import (
     scored_points,
 )
 from .index.places import IndexPlace
-from .item_model import finished_fit, started_fit
+from .item_model import checked_learner, finished_fit, started_fit
 from .messages import listed
 from .options import check_flags
 from .strengths import choices_of, first_ridge, first_strengths, with_best_strengths
@@ -256,8 +256,10 @@ class GraftTextClassifier(LinearClassifier):
             raise ValueError(
                 f"{type(self).__name__}: shards must be an InMemory, OnDisk or Dask, but is {shards!r:.80}."
             )
+        learner = checked_learner(type(self).__name__, self.learner, self._default_learner)
+        counts_words = getattr(learner, "length_normalisation", False)
         if vectors is None:
-            self._fit(TextSpace(readers, shards), X, y, sample_weight)
+            self._fit(TextSpace(readers, shards, counts_words), X, y, sample_weight)
             return self
         reader = vectors_reader(readers)
         given = self._checked_vectors(vectors).as_written(reader.form)
@@ -267,7 +269,8 @@ class GraftTextClassifier(LinearClassifier):
             columns = (reader.keys(given.words), words.symbols, words.starts)
             return replace(data, vectors=DocumentVectors.built(VECTORS_READER, given, *columns))
 
-        self._fit(TextSpace({**readers, VECTORS_READER: reader}, shards), X, y, sample_weight, completed=with_vectors)
+        space = TextSpace({**readers, VECTORS_READER: reader}, shards, counts_words)
+        self._fit(space, X, y, sample_weight, completed=with_vectors)
         return self
 
     def _trained(self, learner: Any, documents: ReadDocuments) -> tuple[Report, Solution]:

@@ -121,11 +121,16 @@ class TextSpace(SnapshotSpace):
     readers : mapping of str to SequenceReader
     place : InMemory, OnDisk or Dask, optional
         Where symbols and indexes are.
+    counts_words : bool
+        Whether a learner will ask for the lengths of training documents; otherwise they are 1.
     """
 
-    def __init__(self, readers: Mapping[str, SequenceReader], place: IndexPlace | None = None) -> None:
+    def __init__(
+        self, readers: Mapping[str, SequenceReader], place: IndexPlace | None = None, counts_words: bool = False
+    ) -> None:
         self.readers = dict(readers)
         self.place = InMemory() if place is None else place
+        self.counts_words = counts_words
         self._words = Words()
 
     def learn(self, X: Iterable[Any], names: Sequence[str] | None = None) -> ReadTexts:
@@ -138,7 +143,7 @@ class TextSpace(SnapshotSpace):
             streams = {name: reader.stream(batch, self._words, True) for name, reader in self.readers.items()}
             for name, stream in streams.items():
                 add_part(parts[name], self.place.kept(stream), lambda part: len(part.symbols), join)
-            return lengths_of(batch, next(iter(streams.values())))
+            return lengths_of(batch, next(iter(streams.values()))) if self.counts_words else [1] * len(batch)
 
         for of_batch in results_of_batches(read, documents_of(X)):
             lengths += of_batch

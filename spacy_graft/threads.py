@@ -41,9 +41,13 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=pool.cache_clear)
 
 
+#: The process that has loaded this module. One that is forked from it has another number.
+LOADED_BY = os.getpid()
+
+
 @contextmanager
-def one_thread_of(user_api: str) -> Iterator[None]:
-    """Libraries that have threads of their own, in the calling thread alone.
+def limited_threads(user_api: str, n_threads: int = 1) -> Iterator[None]:
+    """Limit the threads of libraries that have their own: to so many, or to one in a process that is forked.
 
     NumPy's and SciPy's linear algebra ("blas") takes as many threads as there are cores, whatever was asked for. On
     small matrices this gains little, and where cores are busy the threads wait for one another: fits took up to five
@@ -59,13 +63,14 @@ def one_thread_of(user_api: str) -> Iterator[None]:
     Parameters
     ----------
     user_api : "blas" or "openmp"
+    n_threads : int
     """
     lock = lock_of(user_api)
     if not lock.acquire(blocking=False):
         yield
         return
     try:
-        with libraries(user_api).limit(limits=1):
+        with libraries(user_api).limit(limits=n_threads if os.getpid() == LOADED_BY else 1):
             yield
     finally:
         lock.release()

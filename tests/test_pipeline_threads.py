@@ -21,7 +21,7 @@ from spacy_graft import Grafting, GraftTextClassifier
 from spacy_graft.pipeline.textcat import TextCatGraft
 from spacy_graft.pipeline.training import Training
 from spacy_graft.solve.quadratic import Point, QuadraticModel
-from spacy_graft.threads import in_threads, libraries, lock_of, one_thread_of
+from spacy_graft.threads import in_threads, libraries, limited_threads, lock_of
 
 TEXTS = ["the soup of the day and a violin", "extra time with salt", "", "a choir of boys saw the referee"]
 FEATURES = {
@@ -186,23 +186,23 @@ def test_linear_algebra_is_serial_in_a_context_and_as_before_after_several() -> 
     entered, leave = threading.Event(), threading.Event()
 
     def train() -> None:
-        with one_thread_of("blas"):
+        with limited_threads("blas"):
             entered.set()
             leave.wait()
 
     other = threading.Thread(target=train)
     with libraries("blas").limit(limits=2):
         before = threads_of_linear_algebra()
-        with one_thread_of("blas"):
+        with limited_threads("blas"):
             other.start()
             entered.wait()
-            with one_thread_of("blas"):
+            with limited_threads("blas"):
                 assert threads_of_linear_algebra() == {1}
             assert threads_of_linear_algebra() == {1}
         leave.set()
         other.join()
         assert threads_of_linear_algebra() == before
-        with pytest.raises(ValueError, match="within"), one_thread_of("blas"):
+        with pytest.raises(ValueError, match="within"), limited_threads("blas"):
             raise ValueError("within")
         assert threads_of_linear_algebra() == before
 
@@ -247,7 +247,7 @@ def test_linear_algebra_is_serial_in_all_of_a_training(owner: type, name: str, m
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs os.fork")
 def test_a_process_that_is_forked_within_sets_limits_of_its_own() -> None:
     lock = lock_of("blas")
-    with one_thread_of("blas"):
+    with limited_threads("blas"):
         assert lock.locked()
         child = os.fork()
         if not child:
@@ -260,9 +260,14 @@ def test_a_process_that_is_forked_within_sets_limits_of_its_own() -> None:
 TRAINS_AFTER_FORK = """
 import os
 
+import numpy as np
 from spacy_graft import Grafting, GraftTextClassifier
+from spacy_graft.index.ngrams import suffix_array
+
+symbols = np.random.default_rng(0).integers(1, 9, 100_000, dtype=np.uint8)
 
 def fit():
+    suffix_array(symbols, n_threads=2)
     return GraftTextClassifier(Grafting(l1=0.5)).fit(["an apple", "a pear"] * 9, [0, 1] * 9).features()
 
 before = fit()

@@ -14,6 +14,7 @@ from spacy_graft.graft import space
 from spacy_graft.graft.settings import Grafting
 from spacy_graft.graft.start import start
 from spacy_graft.index import ngrams, nodes, on_disk, shards, sums
+from spacy_graft.index.fingerprints import column_numbers
 from spacy_graft.index.ngrams import NgramIndex
 from spacy_graft.index.nodes import NodeTable
 from spacy_graft.index.places import InMemory, OnDisk
@@ -156,6 +157,8 @@ def test_sums_by_ranges_and_threads_are_the_same_bits(texts, min_df, width, rang
         ranged = replace(index)
         np.testing.assert_array_equal(ranged.sums(values), in_one)
         by_range = best_by_pass(ranged, values, query, n_threads=n_threads)
+        keys = ranged.ranged.keys(column_numbers(len(texts)), n_threads=n_threads)
+    np.testing.assert_array_equal(keys, index.column_keys())
     for name in ("nodes", "labels", "scaled_gradients", "count", "peaks", "squared_excess"):
         np.testing.assert_array_equal(getattr(by_range, name), getattr(found, name))
 

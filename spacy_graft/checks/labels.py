@@ -26,7 +26,7 @@ from ..pipeline.folds import with_progress
 from ..pipeline.progress import progress_bar
 from ..pipeline.targets import is_complete, positive_labels
 from ..pipeline.textcat import LIVE_COMPONENTS, TextCatGraft
-from ..threads import one_thread_of
+from ..threads import limited_threads
 from .corpus import example_name
 
 #: Number of parts of the corpus, each of which is held out once. Finding errors does not take the best model.
@@ -168,7 +168,7 @@ def held_out_probabilities(
     training.add_examples([])
     fold_of = training.corpus.folds(N_HELD_OUT_FOLDS)
     probabilities, judged, failed = np.zeros((len(examples), len(labels))), np.zeros(len(examples), np.bool_), None
-    with one_thread_of("blas"), progress_bar(component.name) as progress, warnings_of_all_documents():
+    with limited_threads("blas"), progress_bar(component.name) as progress, warnings_of_all_documents():
         for fold in np.unique(fold_of[fold_of >= 0]).tolist():
             held_out = np.flatnonzero(fold_of == fold)
             of_fold = training.of(training.corpus.some(np.flatnonzero(fold_of != fold)))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..solve.dense import DenseColumns
-from ..threads import one_thread_of
+from ..threads import limited_threads
 from ..vectors.word_scores import Fold, Lexicon, WordScores, found_rows
 from ..vectors.word_vectors import WordVectors
 from .emptiness import NothingToLearnError
@@ -138,7 +138,7 @@ class DocumentVectors:
         )
 
 
-@one_thread_of("blas")
+@limited_threads("blas")
 def document_columns(
     counts: sparse.csr_array, shares: np.ndarray, vectors: np.ndarray, source: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

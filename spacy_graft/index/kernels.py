@@ -380,20 +380,20 @@ def largest_below(depth, depths):
 
 
 @njit
-def levels_and_shortest(first, longest):
-    """Ancestors of each node, and its shortest n-gram: one symbol more than its parent's longest."""
-    level = np.empty(first.shape[0], np.int32)
-    shortest = np.empty(first.shape[0], np.int32)
-    ancestors = np.empty(first.shape[0] + 1, np.int32)
+def levels_and_shortest(first, longest, level, shortest, begin, end):
+    """Write the ancestors of nodes, and their shortest n-grams: one symbol more than their parents' longest.
+
+    Of the nodes from ``begin`` to before ``end``, which have all their ancestors among them.
+    """
+    ancestors = np.empty(end - begin + 1, np.int32)
     top = -1
-    for k in range(first.shape[0] - 1, -1, -1):
+    for k in range(end - 1, begin - 1, -1):
         while top >= 0 and first[ancestors[top]] > k:
             top -= 1
         shortest[k] = longest[ancestors[top]] + 1 if top >= 0 else 1
         top += 1
         level[k] = top
         ancestors[top] = k
-    return level, shortest
 
 
 @njit

@@ -13,7 +13,7 @@ from pydivsufsort import divsufsort
 
 from ..extract.streams import Stream
 from ..heap import trim_heap
-from ..threads import in_threads, one_thread_of
+from ..threads import in_threads, limited_threads
 from . import kernels
 from .fingerprints import column_numbers
 from .nodes import NodeTable, SortedSuffixes, nodes_of_suffixes
@@ -112,7 +112,7 @@ class NgramIndex:
         """The index of all nodes of a text."""
         nodes, _, level, shortest, bounds, events = part
         tree = kernels.Tree(nodes[:, 0], nodes[:, 2], level, bounds, events)
-        keys = RangedTree.of(tree).keys(column_numbers(text.n_documents))
+        keys = RangedTree.of(tree).keys(column_numbers(text.n_documents), n_threads=n_threads)
         distinct, longest_node = np.zeros(len(nodes), np.bool_), np.arange(len(nodes), dtype=np.int32)
         n_parts = 1 << (n_threads - 1).bit_length()  # a power of two
         given = keys, nodes[:, 2], shortest, nodes[:, 1], distinct, longest_node
@@ -212,23 +212,25 @@ class NgramIndex:
 def nodes_of_text(text: RankedText, min_df: int, max_length: int, n_threads: int) -> NodeTable:
     """All nodes of a text.
 
-    Suffixes are sorted by one thread. The rest is done in pieces of suffixes that begin with the same symbols: no node
-    is in two of them.
+    It is done in pieces of suffixes that begin with the same symbols, but for the sort: no node is in two of them.
     """
     n_pieces = min(max(FEWEST_PIECES, PIECES_OF_THREAD * n_threads), 1 + len(text.symbols) // SMALLEST_PIECE)
     positions = np.empty(0, np.int32)
     # Without names here, so that suffixes and neighbours are freed where they are no longer needed.
     return nodes_of_suffixes(
-        SortedSuffixes.of(text, positions, suffix_array(text.symbols), max_length, n_threads=n_threads),
+        SortedSuffixes.of(text, positions, suffix_array(text.symbols, n_threads), max_length, n_threads=n_threads),
         n_pieces, min_df, n_threads,
     )  # fmt: skip
 
 
-def suffix_array(symbols: np.ndarray) -> np.ndarray:
-    """Suffixes that begin with a symbol, in lexicographic order (int32)."""
+def suffix_array(symbols: np.ndarray, n_threads: int = 1) -> np.ndarray:
+    """Suffixes that begin with a symbol, in lexicographic order (int32).
+
+    Threads share a third of the work: the suffixes that are sorted first, from which all others follow one by one.
+    """
     if not len(symbols):
         return np.empty(0, np.int32)
-    with one_thread_of("openmp"):  # it would make no use of more
+    with limited_threads("openmp", n_threads):
         order = divsufsort(symbols)
     if symbols.dtype != np.uint8:
         trim_heap()  # it sorts the bytes of larger symbols, in arrays several times as large

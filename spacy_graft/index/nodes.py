@@ -262,7 +262,7 @@ class NodeRoom:
         """The nodes of all pieces without gaps."""
         nodes, places, bounds, events = self.nodes, self.places, self.bounds, self.events
         n_nodes = n_events = 0
-        moves = []
+        moves, firsts = [], [0]
         check_nodes(sum(end.node - begin.node for begin, end in spans))
         for begin, end in spans:
             nodes[begin.node : end.node, 0] += n_nodes
@@ -275,6 +275,7 @@ class NodeRoom:
                 (n_events, begin.event, n_of_piece),
             ))  # fmt: skip
             n_nodes, n_events = n_nodes + n, n_events + n_of_piece
+            firsts.append(n_nodes)
         arrays: tuple[np.ndarray, ...] = nodes.reshape(-1), places, bounds, events
         of_arrays = zip(arrays, zip(*moves, strict=True), strict=True)
         in_threads([partial(move_left, array, of_array) for array, of_array in of_arrays], n_threads)
@@ -283,7 +284,10 @@ class NodeRoom:
         places.resize(n_nodes, refcheck=False)
         bounds.resize(2 * n_nodes + 1, refcheck=False)
         events.resize(n_events, refcheck=False)
-        level, shortest = kernels.levels_and_shortest(nodes[:, 0], nodes[:, 1])
+        level, shortest = np.empty(n_nodes, np.int32), np.empty(n_nodes, np.int32)
+        describe = partial(kernels.levels_and_shortest, nodes[:, 0], nodes[:, 1], level, shortest)
+        # A piece has the ancestors of its nodes.
+        in_threads([partial(describe, *part) for part in pairwise(firsts)], n_threads)
         return NodeTable(nodes, places, level, shortest, bounds, events)
 
 

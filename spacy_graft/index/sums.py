@@ -9,14 +9,16 @@ below half of a unit, which is less than the summation of float64 would lose.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
 
 from ..extract.streams import Empty
+from ..threads import in_threads
 from . import kernels
 
 #: Sums are at most 2 to this power in units of their columns.
@@ -89,9 +91,9 @@ def passes(index: Summable, values: np.ndarray) -> Iterator[tuple[int, int, int,
             yield column, *of_nodes
 
 
-def room_for(lanes: np.ndarray) -> np.ndarray:
+def room_for(lanes: np.ndarray, dtype: np.dtype | type = np.float64) -> np.ndarray:
     """The array that takes the sums of a chunk of nodes, of one size: (nodes, 1 or LANES)."""
-    room = np.empty((kernels.CHUNK, kernels.LANES))
+    room = np.empty((kernels.CHUNK, kernels.LANES), dtype)
     return room.reshape(-1, 1) if lanes.ndim == 1 else room
 
 
@@ -141,18 +143,20 @@ class RangedTree:
         """Sums of float64 lanes over the distinct documents of each node."""
         return TreeSums(self, *whole_numbers(lanes))
 
-    def keys(self, numbers: np.ndarray, empty: Empty = np.empty) -> np.ndarray:
+    def keys(self, numbers: np.ndarray, empty: Empty = np.empty, n_threads: int = 1) -> np.ndarray:
         """Sum ``numbers``, int64 (n_documents), over each node's distinct documents, modulo 2⁶⁴: int64 (n_nodes).
 
         ``empty`` gives the memory.
         """
-        bounds, events = unsigned_places(self.tree)
-        keys = empty((len(self.tree.level), 1), np.int64)
-        carried = np.zeros(self.n_levels, np.int64)
-        # The compiler wraps around without a word; NumPy, where there is no compiler, would warn.
-        with np.errstate(over="ignore"):
-            kernels.node_sums_of_one(self.tree.level, bounds, events, numbers, np.int64(1), carried, keys)
-        return keys[:, 0]
+        keys, sums = empty((len(self.tree.level),), np.int64), TreeSums(self, numbers, np.ones(1, np.int64))
+
+        def write(parts: Iterable[NodeSums]) -> None:
+            for begin, end, of_nodes in parts:
+                keys[begin:end] = of_nodes[: end - begin, 0]
+
+        in_threads([partial(write, sums.of_range(r)) for r in range(sums.n_ranges)], n_threads)
+        write(sums.of_open_nodes())
+        return keys
 
 
 class TreeSums:
@@ -163,6 +167,7 @@ class TreeSums:
     ranged : RangedTree
     lanes : int64 (documents) or (documents, LANES)
     units : float64 (1 or LANES)
+        Or int64, for sums of that kind.
     """
 
     def __init__(self, ranged: RangedTree, lanes: np.ndarray, units: np.ndarray) -> None:
@@ -179,7 +184,7 @@ class TreeSums:
         begin, end = self.ranged.starts[r : r + 2].tolist()
         level, open_nodes = self.ranged.tree.level, self.ranged.open_nodes[r].tolist()
         carried = np.zeros((self.ranged.n_levels, *self.lanes.shape[1:]), np.int64)
-        sums = room_for(self.lanes)
+        sums = room_for(self.lanes, self.unit.dtype)
         for node in [*open_nodes, end]:
             for chunk in range(begin, node, len(sums)):
                 last = min(chunk + len(sums), node)
@@ -210,7 +215,7 @@ class TreeSums:
         add_up = kernels.node_sums_of_one if self.lanes.ndim == 1 else kernels.node_sums
         bounds, events = self._places
         level = self.ranged.tree.level[begin:end]
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore"):  # of NumPy, where there is no compiler, which wraps around without a word
             add_up(level, bounds[2 * begin : 2 * end + 1], events, self.lanes, self.unit, carried, sums)
 
 

@@ -22,7 +22,7 @@ from ..model.snapshot import Snapshot
 from ..model.sparse_linear import snapshot_of
 from ..model.weights import dense_rows, entries
 from ..options import is_held_by_config
-from ..threads import one_thread_of
+from ..threads import limited_threads
 from .annotation import annotated_before, words_added
 from .corpus import ExtractedCorpus
 from .notes import forget_model
@@ -68,7 +68,7 @@ def edited(
     if resolve:
         training = component.training_on(training_corpus(component, examples, nlp), learner, before)
         required = {text for text in later.names if text not in component.constraints.deny}
-        with one_thread_of("blas"):
+        with limited_threads("blas"):
             model = training.edited(weights_by_name(component, before.temperature), frozenset(required))
     else:
         model = pruned(component, before, constraints, later)

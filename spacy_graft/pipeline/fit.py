@@ -22,7 +22,7 @@ from ..index.places import IndexPlace
 from ..messages import listed
 from ..model.sparse_linear import SNAPSHOT
 from ..strengths import first_strengths
-from ..threads import one_thread_of
+from ..threads import limited_threads
 from .annotation import annotated_before, documents_before
 from .card import add_card
 from .components import graft_component
@@ -134,7 +134,7 @@ def fit(
     if unlabelled is not None:
         annotated_unlabelled = list(annotated_before(nlp, component, unlabelled_examples(nlp, unlabelled)))
         options["unlabelled"] = lambda _: annotated_unlabelled
-    with unchanged_after_error(component), one_thread_of("blas"), progress_bar(component.name) as progress:
+    with unchanged_after_error(component), limited_threads("blas"), progress_bar(component.name) as progress:
         if isinstance(train, LabelledTexts):
             component.initialize(train.unread, **options)
             assert component.training is not None

@@ -12,7 +12,7 @@ from spacy.training import Example
 
 from ..digests import share_in_sketch
 from ..messages import listed_in_part
-from ..threads import one_thread_of
+from ..threads import limited_threads
 from .annotation import words_added
 from .choice import HeldOut
 from .corpus import ExtractedCorpus
@@ -55,7 +55,7 @@ def choose(
         warn_of_one_target(component, held_out, len(judged))
         warn_of_known(component, training.corpus, held_out.corpus)
     if not training.is_judged():
-        with one_thread_of("blas"):
+        with limited_threads("blas"):
             training.judge(held_out, scorer)
         chosen = choice.chosen
         assert chosen.snapshot is not None

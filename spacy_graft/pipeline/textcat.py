@@ -41,7 +41,7 @@ from ..model.snapshot import Snapshot, snapshot_of_solution
 from ..model.sparse_linear import SNAPSHOT, snapshot_of
 from ..model.weights import with_column
 from ..options import as_python, is_strength
-from ..threads import one_thread_of
+from ..threads import limited_threads
 from . import history, saving
 from .annotation import Examples, annotated, whole_corpus, words_added
 from .choice import named_points
@@ -512,7 +512,7 @@ class TextCatGraft(TrainablePipe):
         """
         if self.training is None:
             return
-        with one_thread_of("blas"):
+        with limited_threads("blas"):
             model = self.training.step()
         if model is not None:
             self.set_snapshot(*model)

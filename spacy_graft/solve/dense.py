@@ -12,7 +12,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from ..threads import in_threads, map_in_threads, one_thread_of
+from ..threads import in_threads, limited_threads, map_in_threads
 
 #: Documents whose products one thread makes at a time.
 DOCUMENTS_OF_PART = 2**13
@@ -64,7 +64,7 @@ class Dense:
     def __len__(self) -> int:
         return len(self.columns.values)
 
-    @one_thread_of("blas")
+    @limited_threads("blas")
     def spread(self, weights: np.ndarray) -> np.ndarray:
         """Scores (labels, documents) of weights (labels, n_columns)."""
         values = self.columns.values
@@ -77,7 +77,7 @@ class Dense:
         """Σ_i z_ij totals_yi, of totals (labels, documents): float64 (labels, n_columns)."""
         return self._sums(totals) if len(self) else np.zeros((len(totals), 0))
 
-    @one_thread_of("blas")
+    @limited_threads("blas")
     def _sums(self, totals: np.ndarray) -> np.ndarray:
         values = self.columns.values
         sums = np.zeros((len(totals), len(values)))

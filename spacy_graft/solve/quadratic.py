@@ -645,7 +645,7 @@ class LabelBlocks:
             places_in_support = np.flatnonzero(self.label_of[support] == block)
             places = self.place[support[places_in_support]]
             if block not in self.made or not np.array_equal(self.made[block][0], places):
-                self.made[block] = (places, factor_of(gram[np.ix_(places, places)]))
+                self.made[block] = (places, factor_of(gram.take(places, 0).take(places, 1)))
             if len(places) and (factor := self.made[block][1]) is not None:
                 factors.append((places_in_support, factor))
         return factors

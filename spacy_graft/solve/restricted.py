@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from ..threads import one_thread_of
+from ..threads import limited_threads
 from .active import Active
 from .coupling import Coupling
 from .dense import Dense
@@ -59,7 +59,7 @@ class Restricted:
     dense: Dense | None = None
     n_threads: int = 1
 
-    @one_thread_of("blas")
+    @limited_threads("blas")
     def minimise(self, active: Active, intercepts: np.ndarray, scores: np.ndarray, tolerance: float) -> bool:
         """Move weights, dense ones too, ``intercepts`` and ``scores`` in place towards the optimum.
 

@@ -37,7 +37,7 @@ from ..pipeline.folds import Split, cross_validated, loss_of, splits_of
 from ..pipeline.notes import forget_model
 from ..pipeline.progress import progress_bar
 from ..pipeline.textcat import TextCatGraft
-from ..threads import one_thread_of
+from ..threads import limited_threads
 from .encoder import Encoder, EncoderTeacher
 from .report import DistilReport, Fidelity, TextToLabel, WeightTrial
 from .store import Store
@@ -125,7 +125,7 @@ def distil(
     of_labels = settings_of_labels(nlp, graft)
     given = training_examples(nlp, graft, examples, to_come=of_labels.get("labels", ()))
     labelled = list(annotated_before(nlp, graft, given))
-    with unchanged_after_error(graft), one_thread_of("blas"), progress_bar(graft.name) as progress:
+    with unchanged_after_error(graft), limited_threads("blas"), progress_bar(graft.name) as progress:
         graft.initialize(lambda: labelled, **{**of_labels, **(options or {})})
         training = begun_training(graft, progress)
         gold, splits = gold_of(graft, training, labelled)

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import metrics
 from ..solve.losses import LogisticLoss, Loss, SoftmaxLoss
-from ..threads import one_thread_of
+from ..threads import limited_threads
 
 if TYPE_CHECKING:
     from .teacher import Gold, Head
@@ -71,7 +71,7 @@ def held_out_loss(models: Sequence[Regression], kept: Sequence[np.ndarray], rows
     return total
 
 
-@one_thread_of("blas")
+@limited_threads("blas")
 def ridge_path(
     rows: np.ndarray, gold: Gold, exclusive: bool, kept: np.ndarray, ridges: Sequence[float]
 ) -> list[Regression]:
