@@ -107,8 +107,10 @@ class SealedEstimator(ABC):
         Raises
         ------
         ValueError
-            If the file is damaged, or of another estimator or version.
+            If the file is damaged, or of another estimator or version; or if it is a folder.
         """
+        if Path(path).is_dir():
+            raise ValueError(f"{path} is a folder, but estimators are files. spacy.load reads folders of pipelines.")
         data = Path(path).read_bytes()
         try:
             saved = SavedEstimator.from_bytes(data)

@@ -184,3 +184,8 @@ def test_altered_files_are_refused(change, tmp_path):
     path.write_bytes(pickle.dumps(print))
     with pytest.raises(ValueError, match="damaged"):
         GraftClassifier.load(path)
+
+
+def test_a_folder_is_no_estimator(tmp_path):
+    with pytest.raises(ValueError, match=r"is a folder, but estimators are files\. spacy\.load"):
+        GraftClassifier.load(tmp_path)

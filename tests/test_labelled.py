@@ -52,6 +52,15 @@ def test_labels_that_are_not_given_are_known_to_be_absent(blank: Language) -> No
     ]
 
 
+def test_an_integer_is_the_name_of_a_label(blank: Language) -> None:
+    """As in the reader of files; a list of them may be a number for each label."""
+    assert cats_of(examples_of(blank, ["x", "y", "z"], [1, np.int64(0), "a"])) == [
+        {"1": 1.0, "0": 0.0, "a": 0.0},
+        {"1": 0.0, "0": 1.0, "a": 0.0},
+        {"1": 0.0, "0": 0.0, "a": 1.0},
+    ]
+
+
 def test_examples_are_not_kept(blank: Language) -> None:
     """They are read one at a time, as before."""
     made: list[int] = []
@@ -72,7 +81,9 @@ def test_examples_are_not_kept(blank: Language) -> None:
         (["x", "y"], None, r"Texts need labels: fit\(nlp, texts, labels\)"),
         (["x", "y"], ["a"], "There are 2 texts, but labels of 1"),
         (["x", "y"], "ab", "must be a list with an element for each text"),
-        (["x", "y"], ["a", 3], r"The labels of document 2 are 3\. .*Use str\(\)"),
+        (["x", "y"], ["a", 3.0], r"The labels of document 2 are 3\.0\. .*Use str\(\)"),
+        (["x", "y"], ["a", True], r"The labels of document 2 are True\. "),
+        (["x", "y"], ["a", [0, 1]], r"The labels of document 2 are \[0, 1\]\. "),
         (["x", "y"], ["a", ["b", None]], "The labels of document 2 are"),
         (["x", "y"], ["a", ["b\ud800"]], r"A label of document 2, 'b\\ud800', has an unpaired surrogate"),
         (["x", "y"], ["a", {"\ud800": 1}], r"A label of document 2, '\\ud800', has an unpaired surrogate"),

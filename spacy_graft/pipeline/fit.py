@@ -74,8 +74,8 @@ def fit(
         A pipeline with one enabled ``textcat_graft`` or ``textcat_graft_multilabel``.
     examples : iterable of Example, of (text, labels), or of str
         Training documents: examples annotated in ``doc.cats``, pairs of a text and its labels, or texts. The labels of
-        a text are a string, a list of strings where any number of labels can apply, or a mapping of numbers from 0 to
-        1, in which labels that are left out are not known.
+        a text are a string (or an integer, which is the name of a label too), a list of strings where any number of
+        labels can apply, or a mapping of numbers from 0 to 1, in which labels that are left out are not known.
     labels : iterable of labels, optional
         The labels of each text, if ``examples`` are texts.
     dev : iterable of Example, or of (text, labels), optional

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
+from numbers import Integral
 from typing import Any
 
 from spacy.language import Language
@@ -16,7 +17,7 @@ from .lazy import text_alone
 from .targets import COMPLETE_KEY
 
 #: The labels of a document: one, several (or none), or targets from 0 to 1 by label.
-DocumentLabels = str | Iterable[str] | Mapping[str, float]
+DocumentLabels = str | int | Iterable[str] | Mapping[str, float]
 
 
 def examples_of(
@@ -29,8 +30,8 @@ def examples_of(
     nlp : Language
         It tokenizes the texts.
     documents : iterable of Example, of (text, labels), or of str
-    labels : iterable of str, of iterables of str, or of mappings, optional
-        The labels of each text.
+    labels : iterable of str or int, of iterables of str, or of mappings, optional
+        The labels of each text; an integer is the name of one.
     known : iterable of str
         Labels besides those of the documents, which a text with other labels does not have.
 
@@ -160,6 +161,8 @@ class LabelledTexts:
 
 def checked_labels(number: int, value: Any) -> list[str] | dict[str, float]:
     """The labels of a document as a list or a dict."""
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        return [str(value)]  # but a list of integers may say of every label whether it applies
     found = [value] if isinstance(value, str) else list(value) if isinstance(value, Iterable) else [value]
     for label in found:
         if isinstance(label, str):
@@ -167,8 +170,8 @@ def checked_labels(number: int, value: Any) -> list[str] | dict[str, float]:
                 raise ValueError(f"A label of document {number}, {label!a}, has {surrogate}.")
         elif not isinstance(value, Mapping):
             raise ValueError(
-                f"The labels of document {number} are {value!r}. They must be a string, a list of strings, or numbers "
-                f"from 0 to 1 by label. Use str() for labels that are numbers."
+                f"The labels of document {number} are {value!r}. They must be a string, an integer, a list of strings, "
+                f"or numbers from 0 to 1 by label. Use str() for labels that are other numbers."
             )
     return dict(value) if isinstance(value, Mapping) else [str(label) for label in found]
 
