@@ -161,7 +161,7 @@ class LabelledTexts:
 
 def checked_labels(number: int, value: Any) -> list[str] | dict[str, float]:
     """The labels of a document as a list or a dict."""
-    if isinstance(value, Integral) and not isinstance(value, bool):
+    if not isinstance(value, bool) and isinstance(value, Integral):
         return [str(value)]  # but a list of integers may say of every label whether it applies
     found = [value] if isinstance(value, str) else list(value) if isinstance(value, Iterable) else [value]
     for label in found:
