@@ -17,18 +17,26 @@ from .graft.settings import GraftingPath
 from .graft.solution import Solution
 
 if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
     from .graft.points import PointFit
 
 #: Cross-validation holds out a quarter of the documents at a time, or a smaller part, down to a tenth, that has
-#: DOCUMENTS_OF_FOLD; until ENOUGH_HELD_OUT documents have been held out. With fewer than MIN_HELD_OUT documents there
-#: is no cross-validation. More folds, or more documents, chose no better models (``docs/accuracy.md``).
+#: DOCUMENTS_OF_FOLD; until ENOUGH_HELD_OUT documents have been held out. With fewer than MIN_HELD_OUT documents that
+#: tell something there is no cross-validation. More folds, or more documents, chose no better models
+#: (``docs/accuracy.md``).
 FEWEST_FOLDS, MOST_FOLDS, DOCUMENTS_OF_FOLD = 4, 10, 500
 ENOUGH_HELD_OUT, MIN_HELD_OUT = 200, 10
 #: A training with fewer documents than this in all, whose held-out documents are not enough, is cross-validated too.
 MANY_DOCUMENTS = 1000
-#: One document in so many is held out of a corpus that has no documents to choose by. A text of more than one document
-#: in so many counts as many texts.
+#: One document in so many is held out of a corpus that has no documents to choose by.
 DEV_PART = 10
+#: A text of more documents than this, or of more than one in DEV_PART, counts as many texts: documents to come will
+#: have it too, such as a search query, and a model that does not know it would be judged by what never happens
+#: (``docs/accuracy.md``).
+MOST_COPIES = 4
+#: Share of the documents of a single fold that are not held out if no other document has their label.
+MOST_UNSEEN = 0.05
 #: Refits that folds try at each point.
 REFIT_GRID = (0.5, 2.0, 8.0, 32.0)
 #: Points without a lower log-loss after which a path ends, and the first point at which it may do so: those before have
@@ -212,9 +220,10 @@ class FoldPoint(NamedTuple):
 def numbers_of_folds(label_sets: Iterable[Hashable], texts: Sequence[int], n_folds: int) -> np.ndarray:
     """The fold of each document: int64 (n_documents). Copies share a fold; each set of labels is spread over the folds.
 
-    A model that was trained on a copy of a document would be judged by what it knows by heart. The most frequent texts
-    come first. Each is put into the fold with the fewest documents of its labels; of several such folds, into the
-    smallest. With fewer texts than folds, the last folds are empty.
+    A model that was trained on a copy of a document would be judged by what it knows by heart. Only texts of more than
+    :data:`MOST_COPIES` documents are in all folds. The most frequent texts that share a fold come first. Each is put
+    into the fold with the fewest documents of its labels; of several such folds, into the smallest. With fewer texts
+    than folds, the last folds are empty.
 
     Parameters
     ----------
@@ -226,7 +235,7 @@ def numbers_of_folds(label_sets: Iterable[Hashable], texts: Sequence[int], n_fol
     """
     numbers: dict[Hashable, int] = {}
     labels_of = np.array([numbers.setdefault(labels, len(numbers)) for labels in label_sets], np.int64)
-    first, n_copies = copies_of(texts, most=-(-len(texts) // DEV_PART))
+    first, n_copies = copies_of(texts, most=min(MOST_COPIES, -(-len(texts) // DEV_PART)))
     fold_of, sizes = np.empty(len(labels_of), np.int64), [0] * n_folds
     sizes_by_labels = [[0] * n_folds for _ in numbers]
     of_text = None
@@ -262,16 +271,37 @@ def fold_count(n_documents: int) -> int:
     return min(max(n_documents // DOCUMENTS_OF_FOLD, FEWEST_FOLDS), MOST_FOLDS)
 
 
-def rows_of_splits(fold_of: np.ndarray, enough: int = ENOUGH_HELD_OUT) -> list[tuple[np.ndarray, np.ndarray]]:
-    """The documents that are kept and held out, of as many folds as hold out enough; none if there are too few.
+def rows_of_splits(
+    fold_of: np.ndarray, targets: np.ndarray | csr_array, enough: int = ENOUGH_HELD_OUT
+) -> list[tuple[np.ndarray, np.ndarray]]:
+    """The documents that are kept and held out, of as many folds as hold out enough; none if these say too little.
 
-    Documents in no fold (−1) are kept in all.
+    Parameters
+    ----------
+    fold_of : int64 (n_documents)
+        Documents in no fold (−1) are kept in all.
+    targets : float64 (n_documents, labels), sparse or not
+    enough : int
     """
     sizes = np.cumsum(np.bincount(fold_of[fold_of >= 0], minlength=1))
     n_folds = int(np.searchsorted(sizes, min(enough, sizes[-1]))) + 1
-    if sizes[n_folds - 1] < MIN_HELD_OUT:
+    splits = [(np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)) for fold in range(n_folds)]
+    telling = [are_telling(targets[kept], targets[others]) for kept, others in splits]
+    if sum(map(np.count_nonzero, telling)) < MIN_HELD_OUT:
         return []
-    return [(np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)) for fold in range(n_folds)]
+    (kept, others), told = splits[0], telling[0]
+    if n_folds == 1 and np.count_nonzero(~told) <= MOST_UNSEEN * len(others):
+        return [(np.union1d(kept, others[~told]), others[told])]
+    return splits
+
+
+def are_telling(kept: np.ndarray | csr_array, held_out: np.ndarray | csr_array) -> np.ndarray:
+    """Which held-out documents have a label that is among those kept, or none, by their targets: bool (held out).
+
+    What a model makes of labels that it has not seen says nothing of one that has.
+    """
+    seen = np.flatnonzero(kept.sum(axis=0))
+    return np.asarray((held_out.sum(axis=1) == 0) | (held_out[:, seen].sum(axis=1) > 0))
 
 
 def refit_grid(learner: GraftingPath) -> tuple[float | None, ...]:

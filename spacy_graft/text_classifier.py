@@ -496,7 +496,8 @@ def report_of_folds(learner: GraftingPath, documents: ReadDocuments) -> Report |
     vectors, indexes as well.
     """
     texts = cast("ReadTexts", documents.documents).numbers()
-    splits = rows_of_splits(numbers_of_folds(documents.targets.keys(), texts, fold_count(len(texts))))
+    targets = documents.targets
+    splits = rows_of_splits(numbers_of_folds(targets.keys(), texts, fold_count(len(texts))), targets.values)
     if not splits:
         return None
     learner, shares = replace(learner, stability=False), documents.shares()

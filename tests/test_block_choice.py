@@ -21,7 +21,6 @@ from conftest import WORDS, Record, make_examples, make_nlp, make_records, recor
 from spacy_graft.graft.path import PathFit
 from spacy_graft.graft.points import PointFit
 from spacy_graft.graft.report import Report
-from spacy_graft.held_out import rows_of_splits
 from spacy_graft.index.ngrams import NgramIndex
 from spacy_graft.pipeline import training
 from spacy_graft.pipeline.block_choice import leave_out
@@ -201,7 +200,7 @@ def test_what_folds_choose_is_no_worse_than_all_blocks(noisy: list[Record]) -> N
         component.initialize(lambda examples=examples: examples)
         with progress_bar(component.name) as progress:
             training = begun_training(component, progress)
-            rows = rows_of_splits(training.corpus.folds())
+            rows = training.corpus.splits()
             reports.append(cross_validated(training, splits_of(training, rows, nlp.vocab.strings), progress))
     plain, lean = reports
     assert plain is not None

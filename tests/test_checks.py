@@ -10,7 +10,18 @@ from spacy.language import Language
 from spacy.training import Example
 
 import spacy_graft
-from conftest import PATH, WORDS, Record, make_example, make_examples, make_nlp, make_records, one_hot, train_fully
+from conftest import (
+    PATH,
+    TELLING,
+    WORDS,
+    Record,
+    make_example,
+    make_examples,
+    make_nlp,
+    make_records,
+    one_hot,
+    train_fully,
+)
 from spacy_graft import check_corpus, checks, estimate_memory, label_errors
 from spacy_graft.checks import memory
 from spacy_graft.pipeline.targets import WEIGHT_KEY
@@ -208,11 +219,19 @@ def test_labels_that_are_not_known_are_no_errors() -> None:
     assert (only.document, only.labels, only.predicted) == ("#5", ["food"], [])
 
 
-@pytest.mark.parametrize("n_copies", [2, 5])
+@pytest.mark.parametrize("n_copies", [2, 3])
 def test_copies_do_not_hide_a_wrong_label(nlp: Language, train_records: list[Record], n_copies: int) -> None:
     wrong = flipped(train_records, 4, "food")[4]
     issues = label_errors(nlp, make_examples(nlp, [*train_records, *[wrong] * n_copies]), top=n_copies)
     assert sorted(issue.document for issue in issues) == [f"#{121 + copy}" for copy in range(n_copies)]
+
+
+def test_texts_that_recur_are_known(nlp: Language, train_records: list[Record]) -> None:
+    """Held out together they would all be unknown, and predicted by chance."""
+    recurring = [{"text": word, "label": label} for word, label in zip("uvw", TELLING, strict=False)] * 8
+    wrong = {"text": "u", "label": recurring[1]["label"]}
+    issues = label_errors(nlp, make_examples(nlp, [*train_records, *recurring, wrong]), top=30)
+    assert [issue.document for issue in issues if issue.text in "uvw"] == [f"#{len(train_records) + 25}"]
 
 
 @pytest.mark.parametrize("factory", ["textcat_graft", "textcat_graft_multilabel"])

@@ -40,6 +40,19 @@ def test_nodes_are_all_ngrams_with_their_documents(texts, min_df, max_length):
     assert len(found) == sum(index.longest - index.shortest + 1), "an n-gram stands in two nodes"
 
 
+@pytest.mark.parametrize("n_documents", [63, 64, 65, 300])
+def test_columns_of_many_documents_ascend(n_documents):
+    """They are looked through in blocks of 64."""
+    rng = np.random.default_rng(0)
+    texts = ["".join(rng.choice(list("abcd"), rng.integers(12))) for _ in range(n_documents)]
+    index = NgramIndex.build(stream_of(texts), 1, 3)
+    starts, documents, _ = index.columns(np.arange(index.n_nodes))
+    found = {
+        ngram: tuple(documents[starts[k] : starts[k + 1]]) for k in range(index.n_nodes) for ngram in members(index, k)
+    }
+    assert found == ngram_documents(texts, 1, 3)
+
+
 @given(corpora(), min_dfs, max_lengths, st.sampled_from(["\0", "\0\0"]))
 def test_words_that_documents_share_are_indexed_once(texts, min_df, max_length, separator):
     whole = NgramIndex.build(stream_of(texts), min_df, max_length)

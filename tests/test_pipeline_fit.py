@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 import spacy
+from scipy.sparse import csr_array
 from spacy.language import Language
 from spacy.training import Example
 
 import spacy_graft
 from conftest import PATH, TELLING, WORDS, Record, make_example, make_examples, make_nlp
-from spacy_graft.held_out import REFIT_GRID, is_exhausted
+from spacy_graft.held_out import MOST_COPIES, REFIT_GRID, is_exhausted, rows_of_splits
 from spacy_graft.pipeline import training
 from spacy_graft.pipeline.judging import held_out_of
 from spacy_graft.pipeline.labelled import examples_of
@@ -241,8 +242,13 @@ def test_copies_are_in_one_fold(blank: Language, n: int, n_texts: int) -> None:
     folds_of: dict[str, set[int]] = {}
     for example, fold in zip(examples, fold_of.tolist(), strict=True):
         folds_of.setdefault(example.reference.text, set()).add(fold)
-    assert {len(found) for found in folds_of.values()} == {1}
-    most = max(Counter(example.reference.text for example in examples).values())
+    n_copies = Counter(example.reference.text for example in examples)
+    assert {len(found) for text, found in folds_of.items() if n_copies[text] <= MOST_COPIES} <= {1}
+    # Those of which there are more are in nearly as many as they can be.
+    assert all(
+        len(found) >= min(n_copies[text], 5) - 2 for text, found in folds_of.items() if n_copies[text] > MOST_COPIES
+    )
+    most = max(n_copies.values())
     for label in ("food", "music", "sport"):
         sizes = np.bincount(fold_of[[example.reference.cats[label] == 1.0 for example in examples]], minlength=5)
         assert np.ptp(sizes) <= most
@@ -259,6 +265,29 @@ def test_without_copies_documents_take_turns(blank: Language) -> None:
 def test_frequent_texts_are_spread_over_the_folds(blank: Language, n: int, n_texts: int) -> None:
     sizes = np.bincount(folds(random_examples(blank, n, n_texts), 5), minlength=5)
     assert sizes.max() <= -(-n // 5)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_label_of_one_document_is_not_held_out_with_it(sparse: bool) -> None:
+    """By the only fold; where such labels are many, what happens to them counts."""
+    for n_labels, n_expected in ((1, 250), (13, 250), (14, 264)):
+        targets = np.zeros((1000 + n_labels, 1 + n_labels))
+        targets[:1000, 0], targets[range(1000, 1000 + n_labels), range(1, 1 + n_labels)] = 1.0, 1.0
+        fold_of = np.append(np.arange(1000) % 4, np.zeros(n_labels, np.int64))
+        ((kept, held_out),) = rows_of_splits(fold_of, csr_array(targets) if sparse else targets)
+        assert len(held_out) == n_expected
+        np.testing.assert_array_equal(np.sort(np.append(kept, held_out)), np.arange(1000 + n_labels))
+
+
+def test_labels_of_one_document_choose_nothing() -> None:
+    """A held-out one is always a label that the fold does not have: this asks for probabilities that are too sure."""
+    targets, fold_of = np.eye(40), np.arange(40) % 4
+    assert rows_of_splits(fold_of, targets) == []
+    targets[:4] = targets[5:9]
+    assert rows_of_splits(fold_of, targets) == []
+    # Documents of no label tell that they have none.
+    targets[30:32] = 0.0
+    assert len(rows_of_splits(fold_of, targets)) == 4
 
 
 def test_components_before_annotate_and_are_left_alone() -> None:

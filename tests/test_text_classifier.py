@@ -778,6 +778,24 @@ def test_copies_of_a_text_are_held_out_together() -> None:
     assert model.report_.log_loss > 0.6
 
 
+def test_texts_that_recur_are_known() -> None:
+    """Short answers with a label each: held out together, they would ask for a model of nothing."""
+    rng = np.random.default_rng(0)
+    words = [a + b for a in "bcdfg" for b in "aeiou"]
+    label_of = dict(zip(words, rng.choice(list("xyz"), len(words)), strict=True))
+    texts = rng.choice(words, 400).tolist()
+    model = GraftTextClassifier(analyzer="word").fit(texts, [label_of[text] for text in texts])
+    assert model.score(words, [label_of[word] for word in words]) == 1.0
+    assert model.predict_proba(words).max(axis=1).mean() > 0.95
+
+
+def test_a_rare_label_has_about_its_share_of_other_texts() -> None:
+    rng = np.random.default_rng(0)
+    texts = [" ".join(rng.choice(list("abcdefghijklmnopqrst"), 8)) for _ in range(1200)]
+    model = GraftTextClassifier(GraftingPath(steps=6), analyzer="word").fit([*texts[:1000], "u v w"], [0] * 1000 + [1])
+    assert np.median(model.predict_proba(texts[1000:])[:, 1]) < 0.004
+
+
 @pytest.mark.parametrize(("n", "n_folds"), [(1, 0), (4, 4)])
 def test_the_report_has_the_number_of_folds(n: int, n_folds: int) -> None:
     texts = [f"{word} {i}" for i in range(n) for word in ("good", "bad")] * 2

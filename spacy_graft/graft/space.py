@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from ..search.request import SearchRequest
 from ..search.violations import Violations
 from ..solve.active import Active
 from ..solve.columns import PackedColumns, joined_columns, packed_columns
+from ..threads import in_threads
 from .parts import Part, VertexPart
 from .steering import LockedPairs
 
@@ -48,7 +50,7 @@ class FeatureSpace:
     locked : LockedPairs
         Their features stay rows from the beginning on.
     n_threads : int
-        How many search.
+        How many search and read columns.
 
     Attributes
     ----------
@@ -147,10 +149,14 @@ class FeatureSpace:
         return by_part.reordered(np.argsort(np.argsort(self.blocks, kind="stable")))
 
     def _columns_of(self, part: Part, nodes: np.ndarray) -> PackedColumns:
-        """The columns of nodes, of which only so many are lists at a time."""
-        at_once = LISTED // max(self.n_documents, 1) + 1
-        chunks = range(0, len(nodes), at_once)
-        return joined_columns([packed_columns(part.columns(nodes[k : k + at_once]), self.n_documents) for k in chunks])
+        """The columns of nodes, of which only so many are lists at a time in each thread."""
+        at_once = min(LISTED // max(self.n_documents, 1), len(nodes) // self.n_threads) + 1
+
+        def packed(first: int) -> PackedColumns:
+            return packed_columns(part.columns(nodes[first : first + at_once]), self.n_documents)
+
+        work = [partial(packed, first) for first in range(0, len(nodes), at_once)]
+        return joined_columns(in_threads(work, self.n_threads))
 
     def locked_rows(self) -> np.ndarray:
         """The rows of the locked pairs: int64 (pairs)."""

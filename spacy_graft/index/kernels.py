@@ -44,6 +44,9 @@ LANES = 8
 #: Nodes whose sums are held at a time: 256 kB, so that they stay in the second-level cache.
 CHUNK = 4096
 
+#: Documents of a block that are looked through for those of a column.
+BLOCK = 64
+
 # Columns of the stack of open intervals.
 DEPTH, LEFT, CANCELS, FIRST, WAITING, HEAD, TAIL = range(7)
 
@@ -398,22 +401,26 @@ def levels_and_shortest(first, longest, level, shortest, begin, end):
 
 @njit
 def columns(first, bounds, events, chosen, starts, n_documents):
-    """Documents of the chosen nodes, one node's after another's from ``starts`` on, in no order."""
+    """Documents of the chosen nodes, ascending, one node's after another's from ``starts`` on."""
     documents = np.empty(starts[-1], np.int32)
     net = np.zeros(n_documents, np.int32)
+    # Documents are looked through block by block: only where there are some.
+    touched = np.zeros(n_documents // BLOCK + 1, np.bool_)
     for c in range(chosen.shape[0]):
-        filled = starts[c]
-        runs = range(2 * first[chosen[c]], 2 * chosen[c] + 2)
-        for run in runs:
+        for run in range(2 * first[chosen[c]], 2 * chosen[c] + 2):
             sign = 1 - 2 * (run & 1)
             for e in range(bounds[run], bounds[run + 1]):
                 net[events[e]] += sign
-        for run in runs:
-            for e in range(bounds[run], bounds[run + 1]):
-                if net[events[e]] > 0:
-                    net[events[e]] = 0
-                    documents[filled] = events[e]
-                    filled += 1
+                touched[events[e] // BLOCK] = True
+        filled = starts[c]
+        for block in range(touched.shape[0]):
+            if touched[block]:
+                touched[block] = False
+                for document in range(block * BLOCK, min((block + 1) * BLOCK, n_documents)):
+                    if net[document] > 0:
+                        documents[filled] = document
+                        filled += 1
+                    net[document] = 0
     return documents
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -158,8 +157,6 @@ class NgramIndex:
         chosen = np.asarray(chosen, np.int64)
         starts = np.concatenate([[0], np.cumsum(self.df[chosen], dtype=np.int64)])
         documents = kernels.columns(self.first, self.bounds, self.events, chosen, starts, self.n_documents)
-        for start, stop in pairwise(starts.tolist()):
-            documents[start:stop].sort()
         return starts, documents, np.empty(0)
 
     @cached_property

@@ -30,7 +30,7 @@ from ..extract.unread import document_text
 from ..graft.data import TrainingData
 from ..graft.emptiness import NEVER_POSITIVE, NOTHING_FOUND, NothingToLearnError, too_little_weight
 from ..graft.memory import has_many_labels
-from ..held_out import fold_count, numbers_of_folds
+from ..held_out import fold_count, numbers_of_folds, rows_of_splits
 from ..index.places import IndexPlace, InMemory
 from ..messages import listed
 from .documents import Documents, ReadDocument
@@ -143,6 +143,10 @@ class ExtractedCorpus:
         fold_of = np.full(len(documents), -1)
         fold_of[judging] = numbers_of_folds(*of_judging, n_folds or fold_count(int(judging.sum())))
         return fold_of
+
+    def splits(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """What folds keep and hold out, see :func:`.held_out.rows_of_splits`."""
+        return rows_of_splits(self.folds(), self.documents().targets.values)
 
     def with_labels(self, reader: TargetReader) -> ExtractedCorpus:
         """The same documents for a component with more labels, which the documents say nothing of.

@@ -17,7 +17,6 @@ from ..graft.emptiness import NothingToLearnError, without_choice
 from ..graft.report import Report
 from ..graft.settings import GraftingPath
 from ..heap import frozen_heap
-from ..held_out import rows_of_splits
 from ..index.places import IndexPlace
 from ..messages import listed
 from ..model.sparse_linear import SNAPSHOT
@@ -264,7 +263,7 @@ def chosen_by_folds(component: TextCatGraft, progress: Progress) -> Report | Non
     training = begun_training(component, progress)
     if not isinstance(training.learner, GraftingPath):
         return None
-    splits = splits_of(training, rows_of_splits(training.corpus.folds()), component.vocab.strings)
+    splits = splits_of(training, training.corpus.splits(), component.vocab.strings)
     try:
         return cross_validated(training, splits, progress) if splits else None
     except NothingToLearnError as error:  # from what a fold keeps; all documents may have more

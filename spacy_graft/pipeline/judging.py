@@ -11,6 +11,7 @@ import numpy as np
 from spacy.training import Example
 
 from ..digests import share_in_sketch
+from ..held_out import MOST_COPIES
 from ..messages import listed_in_part
 from ..threads import limited_threads
 from .annotation import words_added
@@ -99,8 +100,12 @@ def warn_of_one_target(component: TextCatGraft, held_out: HeldOut, n_judging: in
 
 
 def warn_of_known(component: TextCatGraft, corpus: ExtractedCorpus, held_out: ExtractedCorpus) -> None:
-    """Warn of held-out documents that are training documents as well, if they are many."""
-    n_known = int(np.isin(held_out.documents().keys, corpus.documents().keys).sum())
+    """Warn of held-out documents that are training documents as well, if they are many.
+
+    Texts that come again and again are not meant: documents to come will have them too.
+    """
+    keys, n_copies = np.unique(corpus.documents().keys, return_counts=True)
+    n_known = int(np.isin(held_out.documents().keys, keys[n_copies <= MOST_COPIES]).sum())
     if n_known > MANY_KNOWN * len(held_out):
         warnings.warn(
             f"[{component.name}] {n_known:,} of the {len(held_out):,} held-out documents that choose the model are "

@@ -79,8 +79,8 @@ class JsonlCorpus:
         the texts themselves: those that they predict once, together with what the components before them annotate.
     part : {"train", "dev"}, optional
         The part of the documents to read, where no file for dev exists: "dev" is one tenth of the documents of each set
-        of labels, as far as copies of a text, which stay together, allow; always the same ones. "train" is the others.
-        None reads all.
+        of labels, as far as copies of a text, of which up to four stay together, allow; always the same ones. "train"
+        is the others. None reads all.
 
     Raises
     ------

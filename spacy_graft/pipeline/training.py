@@ -22,7 +22,7 @@ from ..graft.settings import GraftingPath, PenaltySettings, n_samples
 from ..graft.solution import Solution
 from ..graft.start import Fit, final_solution, start
 from ..heap import frozen_heap, trim_heap
-from ..held_out import ENOUGH_HELD_OUT, MANY_DOCUMENTS, rows_of_splits
+from ..held_out import ENOUGH_HELD_OUT, MANY_DOCUMENTS
 from ..index.places import IndexPlace, OnDisk
 from ..metrics import lifted_thresholds
 from ..model.snapshot import Snapshot
@@ -408,7 +408,7 @@ class Training:
         is_few = len(held_out.corpus) < ENOUGH_HELD_OUT and len(corpus) < MANY_DOCUMENTS
         if not is_few or learner.metric != "log_loss":
             return chosen
-        numbers = rows_of_splits(corpus.folds())
+        numbers = corpus.splits()
         if sum(len(others) for _, others in numbers) <= len(held_out.corpus):
             return chosen
         training = self.of(corpus)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..index.columns import Columns, concatenated, reordered
+from .vector_kernels import pack
 
 #: A column of more than this share of the documents is kept as bits: a quarter of a list's memory or less. From here on
 #: its two products together take no longer than those of a list (benchmarks/columns.py).
@@ -87,17 +88,10 @@ def packed_columns(columns: Columns, n_documents: int) -> PackedColumns:
     starts, documents, values = columns
     lengths, n_words = np.diff(starts), -(-n_documents // WORD)
     are_bits = (lengths > DENSE * n_documents) & (len(values) == 0)
-    n_entries = np.where(are_bits, n_words, lengths)
-    new_starts = np.concatenate([[0], np.cumsum(n_entries)])
-    entries = np.empty(new_starts[-1], np.int32)
-    entries[np.repeat(~are_bits, n_entries)] = documents[np.repeat(~are_bits, lengths)]
-    there = np.zeros(WORD * n_words, np.bool_)
-    for row in np.flatnonzero(are_bits).tolist():
-        of_column = documents[starts[row] : starts[row + 1]]
-        there[of_column] = True
-        entries[new_starts[row] : new_starts[row + 1]] = np.packbits(there, bitorder="little").view(np.int32)
-        there[of_column] = False
-    return PackedColumns(new_starts, entries, values, are_bits)
+    new_starts = np.concatenate([[0], np.cumsum(np.where(are_bits, n_words, lengths))])
+    entries = np.zeros(new_starts[-1], np.uint32)
+    pack(starts, documents, are_bits, new_starts, entries)
+    return PackedColumns(new_starts, entries.view(np.int32), values, are_bits)
 
 
 def joined_columns(parts: Sequence[PackedColumns]) -> PackedColumns:

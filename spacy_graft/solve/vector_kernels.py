@@ -15,6 +15,8 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
+from .._numba import njit
+
 
 def row_sum(size: int, valued: bool) -> Callable[..., Any]:
     """Make what sums so many columns of rows, for kernels; each row times its value if asked.
@@ -158,3 +160,16 @@ def places_typed(_, entries, begin, end, places, counts, out):
 
 add_where = add_twin if numba.config.DISABLE_JIT else intrinsic(add_typed)
 places_of_bits = places_twin if numba.config.DISABLE_JIT else intrinsic(places_typed)
+
+
+@njit
+def pack(starts, documents, are_bits, new_starts, entries):
+    """Write columns into ``entries`` from ``new_starts`` on: bits (zeros before) or documents as they are."""
+    for row in range(are_bits.shape[0]):
+        begin, n, place = starts[row], starts[row + 1] - starts[row], new_starts[row]
+        for e in range(n):
+            document = documents[begin + e]
+            if are_bits[row]:
+                entries[place + document // 32] |= np.uint32(1) << np.uint32(document % 32)
+            else:
+                entries[place + e] = document

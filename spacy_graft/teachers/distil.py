@@ -201,14 +201,13 @@ def check_arguments(
 
 def gold_of(component: TextCatGraft, training: Training, labelled: list[Example]) -> tuple[Gold, list[Split]]:
     """The labelled texts for a teacher, and for the student; a ValueError if there are too few."""
-    fold_of = training.corpus.folds(N_GOLD_FOLDS)
-    splits = splits_of(training, rows_of_splits(fold_of, ENOUGH_GOLD), component.vocab.strings)
+    fold_of, targets = training.corpus.folds(N_GOLD_FOLDS), training.corpus.documents().targets
+    splits = splits_of(training, rows_of_splits(fold_of, targets.values, ENOUGH_GOLD), component.vocab.strings)
     if not splits:
         raise ValueError(
             f"[{component.name}] {np.count_nonzero(fold_of >= 0)} labelled texts are too few to choose the weight of "
-            f"soft labels by: there must be at least {MIN_HELD_OUT} of which a label is known."
+            f"soft labels by: there must be at least {MIN_HELD_OUT} of which a label is known that others have too."
         )
-    targets = training.corpus.documents().targets
     return Gold([document_text(example.reference) for example in labelled], targets, fold_of, len(splits)), splits
 
 
