@@ -16,7 +16,7 @@ from .estimators import ClassifierMixin, LearnerEstimator, require_fitted
 from .extract.texts import DocumentKindError
 from .graft.data import TrainingData
 from .graft.document_vectors import DocumentVectors
-from .graft.emptiness import too_little_weight, warn_if_empty
+from .graft.emptiness import problem_of_weights, warn_if_empty
 from .graft.memory import require_memory_of_test
 from .graft.network import NamedFeatures, Network, NetworkBuilder
 from .graft.report import Report
@@ -134,7 +134,7 @@ class LinearClassifier(ClassifierMixin, LearnerEstimator, SealedEstimator):
             raise DocumentKindError(int(rows[error.number]), error.problem) from error.__cause__
         require_as_many(n_documents(documents), len(targets))
         targets.require_labels()
-        if problem := too_little_weight(weights):
+        if problem := problem_of_weights(weights):
             warnings.warn(f"{owner}: {problem}", stacklevel=3)
         with limited_threads("blas"):
             report, solution = self._trained(learner, ReadDocuments(space, documents, targets, weights, completed))

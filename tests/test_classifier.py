@@ -690,6 +690,7 @@ def refitted(X, y, weights):
     return GraftClassifier(learner).fit(X, y, weights)
 
 
+@pytest.mark.filterwarnings("ignore:GraftClassifier. The example weights")
 @pytest.mark.parametrize("seed", [1, 2, 5])
 def test_refits_of_badly_scaled_columns_come_to_their_optimum(seed, monkeypatch):
     found = refitted(*badly_scaled(seed)).predict_proba(badly_scaled(seed)[0])
@@ -698,6 +699,7 @@ def test_refits_of_badly_scaled_columns_come_to_their_optimum(seed, monkeypatch)
     np.testing.assert_allclose(found, closer, atol=1e-5)
 
 
+@pytest.mark.filterwarnings("ignore:GraftClassifier. The example weights")
 def test_a_refit_that_ends_before_its_optimum_says_so(monkeypatch):
     monkeypatch.setattr(restricted_module, "NEWTON_STEPS", 1)
     with pytest.warns(UserWarning, match="ends before its optimum, since the numbers are too badly scaled"):

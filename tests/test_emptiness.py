@@ -11,7 +11,7 @@ from spacy.training import Example
 
 import spacy_graft
 from spacy_graft import GraftTextClassifier
-from spacy_graft.graft.emptiness import too_little_weight, warn_if_empty, warnings_of_all_documents, why_empty
+from spacy_graft.graft.emptiness import problem_of_weights, warn_if_empty, warnings_of_all_documents, why_empty
 from spacy_graft.graft.report import Report
 from spacy_graft.graft.settings import CoordinateAscent, Grafting, GraftingPath
 from spacy_graft.graft.start import start
@@ -143,11 +143,18 @@ def test_a_path_at_its_limit_is_warned_of_once(has_dev: bool) -> None:
     ("n", "weight", "is_told"), [(100, 1.0, False), (100, 0.02, False), (100, 1e-3, True), (20_000, 1e-2, False)]
 )
 def test_weights_beside_which_penalties_are_all(n: int, weight: float, is_told: bool) -> None:
-    problem = too_little_weight(np.full(n, weight))
+    problem = problem_of_weights(np.full(n, weight))
     assert (problem is not None) == is_told
     if problem is not None:
         assert "weights of 100 documents sum to 0.1." in problem
-        assert "by 1000," in problem
+        assert problem.endswith("by 1000, so that their mean is 1.")
+
+
+def test_weights_beside_which_penalties_are_nothing() -> None:
+    assert problem_of_weights(np.array([1.0, 2.0, 27.0])) is None
+    problem = problem_of_weights(np.array([1.0, 2.0, 57.0]))
+    assert problem is not None
+    assert "a useless size and too sure. Multiply the weights by 0.05, so that their mean is 1, unless" in problem
 
 
 @pytest.mark.filterwarnings("ignore:The trained model has no features")

@@ -17,6 +17,8 @@ NEVER_POSITIVE = "No training document is positive for"
 NOTHING_FOUND = "Nothing is found by the blocks"
 #: The same for that of a model without features.
 NO_FEATURES = "The trained model has no features"
+#: The mean of example weights above which it is worth a warning.
+MOST_WEIGHT = 10.0
 
 
 class NothingToLearnError(ValueError):
@@ -107,18 +109,19 @@ def min_df_of(report: Report) -> str:
     return ", ".join(f"{name}: {min_df:,}" for name, min_df in report.min_df.items())
 
 
-def too_little_weight(example_weights: np.ndarray) -> str | None:
-    """Return what is wrong with example weights that count for next to nothing beside the penalties, or None.
+def problem_of_weights(example_weights: np.ndarray) -> str | None:
+    """Return what is wrong with example weights that are far from 1, for which penalties are meant, or None.
 
     Parameters
     ----------
     example_weights : float64 (n_documents)
     """
     n, total = len(example_weights), float(example_weights.sum())
-    if total >= min(n / 100.0, 100.0):
+    if min(n / 100.0, 100.0) <= total <= MOST_WEIGHT * n:
         return None
+    effect = "predicts nearly the same for every text" if total < n else "may be of a useless size and too sure"
     return (
         f"The example weights of {n:,} documents sum to {total:.4g}. Penalties such as ridge and refit are meant for "
-        f"documents of weight 1: a model of such weights predicts nearly the same for every text. Multiply the weights "
-        f"by {n / total:.4g}, so that their mean is 1."
+        f"documents of weight 1: a model of such weights {effect}. Multiply the weights by {n / total:.4g}, so that "
+        f"their mean is 1{'' if total < n else ', unless they are numbers of documents'}."
     )

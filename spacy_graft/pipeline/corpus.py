@@ -28,7 +28,7 @@ from ..extract.lengths import WORDS, document_lengths, length_of_words, reads_wo
 from ..extract.streams import Stream, add_part, numbers_of_texts
 from ..extract.unread import document_text
 from ..graft.data import TrainingData
-from ..graft.emptiness import NEVER_POSITIVE, NOTHING_FOUND, NothingToLearnError, too_little_weight
+from ..graft.emptiness import NEVER_POSITIVE, NOTHING_FOUND, NothingToLearnError, problem_of_weights
 from ..graft.memory import has_many_labels
 from ..held_out import fold_count, numbers_of_folds, rows_of_splits
 from ..index.places import IndexPlace, InMemory
@@ -257,7 +257,7 @@ class ExtractedCorpus:
         targets = self.documents().targets
         self._check_symbols()
         self._check_positives(targets.values)
-        if problem := too_little_weight(targets.weights):
+        if problem := problem_of_weights(targets.weights):
             warnings.warn(f"[{self.reader.component}] {problem}", stacklevel=2)
         if has_many_labels(len(self), len(self.reader.labels), self.reader.exclusive):
             from scipy.sparse import csc_array  # not needed to load a component
