@@ -275,14 +275,15 @@ class GraftTextClassifier(LinearClassifier):
 
     def _trained(self, learner: Any, documents: ReadDocuments) -> tuple[Report, Solution]:
         """Train on all documents; a path to the point, refit and adjustment that cross-validation chooses."""
-        chosen = None
+        if not isinstance(learner, GraftingPath):
+            return super()._trained(learner, documents)
+        data, chosen = documents.data(), None  # an error about the documents comes before folds
         try:
-            chosen = report_of_folds(learner, documents) if isinstance(learner, GraftingPath) else None
+            chosen = report_of_folds(learner, documents)
         except NothingToLearnError as error:  # from what a fold keeps; all documents may have more
             warnings.warn(f"{type(self).__name__}: {without_choice(error)}", stacklevel=4)
         if chosen is None:
             return super()._trained(learner, documents)
-        data = documents.data_as_read() if chosen.vectors_ridge == 0.0 else documents.data()
         path = cast("PointFit", finished_fit(*learner_and_data(learner, data, chosen), chosen.points))
         self._check_report(path.report)
         path.refit = chosen.refit

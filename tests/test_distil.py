@@ -32,7 +32,7 @@ from spacy_graft.teachers.probabilities import table_lines
 from spacy_graft.teachers.regression import RIDGES, Regression, ridge_fits, ridge_path
 from spacy_graft.teachers.report import DistilReport
 from spacy_graft.teachers.store import Store
-from spacy_graft.teachers.teacher import Gold, Labels, function_teacher, pipeline_teacher
+from spacy_graft.teachers.teacher import Gold, Labels, checked_cats, function_teacher, pipeline_teacher
 from test_cli import call, refused
 
 LABELS = ("food", "music", "sport")
@@ -451,13 +451,29 @@ def test_a_string_is_no_list_of_texts() -> None:
         ({"food": math.nan, "music": 0.5, "sport": 0.5}, "the label 'food' has nan"),
         ({"food": -0.5, "music": 1.0, "sport": 0.5}, "the label 'food' has -0.5"),
         ({"food": "1", "music": 0.0, "sport": 0.0}, "the label 'food' has '1'"),
-        ({"food": 0.5, "music": 0.5, "sport": 0.5}, r"sum to 1.5 and not to 1. .* use textcat_graft_multilabel"),
+        ({"food": 0.5, "music": 0.5, "sport": 0.5}, r"sum to 1.5, which is further .* use textcat_graft_multilabel"),
+        ({"food": 0.33, "music": 0.33, "sport": 0.32}, "sum to 0.98, which is further from 1 than rounding explains"),
         ([0.2, 0.3, 0.5], r"must be given by label, .* but are \[0.2"),
     ],
 )
 def test_bad_probabilities(cats: Any, message: str) -> None:
     with pytest.raises(ValueError, match=rf"teacher test_distil.*, text 1 \('.*'\): .*{message}"):
         student_of(lambda texts: [cats] * len(texts))
+
+
+def test_rounded_probabilities_are_divided_by_their_sum() -> None:
+    labels = Labels(("food", "music", "sport"), exclusive=True)
+    assert checked_cats({"food": 0.33, "music": 0.33, "sport": 0.33}, labels, "x") == pytest.approx([1 / 3] * 3)
+    many = Labels(tuple(map(str, range(50))), exclusive=True)
+    with pytest.raises(ValueError, match=r"sum to 1\.1"):
+        checked_cats(dict.fromkeys(many.names, 0.022), many, "x")
+
+
+def test_empty_texts_are_not_proposed() -> None:
+    nlp = untrained()
+    report = spacy_graft.distil(nlp, gold_examples(nlp), [*TEXTS, "", " ", "\n"], ignorant, n_to_label=500)
+    assert len(report.to_label) > 50
+    assert all(one.text.strip() for one in report.to_label)
 
 
 def test_bad_teachers_and_texts(pipeline: Language) -> None:
@@ -477,6 +493,8 @@ def test_bad_teachers_and_texts(pipeline: Language) -> None:
         spacy_graft.distil(nlp, examples, [TEXTS[-1], TEXTS[0]], right)
     with pytest.raises(ValueError, match="Text 2 without labels is of type NoneType"):
         spacy_graft.distil(nlp, examples, [TEXTS[0], None], right)  # type: ignore[list-item]
+    with pytest.raises(ValueError, match="must be a list of numbers of at least 0, but are 3"):
+        spacy_graft.distil(nlp, examples, TEXTS, right, weights=3)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="numbers of at least 0"):
         spacy_graft.distil(nlp, examples, TEXTS, right, weights=[-1.0])
     with pytest.raises(ValueError, match="n_to_label must be an integer of at least 0, but is -1"):

@@ -12,6 +12,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from spacy_graft import CoordinateAscent, GraftClassifier, Grafting, GraftingPath, GraftTextClassifier, export
+from spacy_graft.pipeline.vectors import pipeline_vectors
 from spacy_graft.vectors.word_vectors import WordVectors
 
 GOOD, BAD = ("good", "great", "superb"), ("bad", "awful", "dire")
@@ -178,12 +179,24 @@ def test_folds_leave_out_vectors_that_do_not_help() -> None:
     assert model.strongest_words() == []
 
 
+@pytest.mark.parametrize("learner", [None, GraftingPath(steps=3)])
+def test_vectors_that_say_nothing_are_refused(learner: Any) -> None:
+    model = GraftTextClassifier(learner, analyzer="word")
+    texts, labels = ["a good film", "a bad film"] * 20, ["+", "-"] * 20
+    with pytest.raises(ValueError, match="none of its 2 words is in the training documents"):
+        model.fit(texts, labels, vectors=WordVectors(("gut", "schlecht"), np.eye(2, dtype=np.float32)))
+    with pytest.raises(ValueError, match="all training documents have the same vector"):
+        model.fit(texts, labels, vectors=WordVectors(("good", "bad"), np.ones((2, 3), np.float32)))
+    with pytest.raises(ValueError, match=r"an estimator has none\. Call what it returns with .* nlp\.vocab"):
+        model.fit(texts, labels, vectors=pipeline_vectors())
+
+
 def test_vectors_of_which_a_fold_has_none_are_left_out() -> None:
-    rare = WordVectors(("rare",), np.ones((1, 2), np.float32), "one word")
-    texts = [*TEXTS, "rare film"]
-    model = GraftTextClassifier(PATH, analyzer="word").fit(texts, [*LABELS, "+"], vectors=rare)
+    rare = WordVectors(("rare", "scarce"), np.eye(2, dtype=np.float32), "two words")
+    texts, labels = [*TEXTS, "rare film", "scarce film"], [*LABELS, "+", "+"]
+    model = GraftTextClassifier(PATH, analyzer="word").fit(texts, labels, vectors=rare)
     assert [model.report_.vectors_ridge, model.report_.n_folds] == [0.0, 4]
-    plain = GraftTextClassifier(PATH, analyzer="word").fit(texts, [*LABELS, "+"])
+    plain = GraftTextClassifier(PATH, analyzer="word").fit(texts, labels)
     assert_array_equal(model.predict_proba(OTHERS), plain.predict_proba(OTHERS))
 
 

@@ -28,8 +28,13 @@ def pipeline_vectors() -> VectorsReader:
     return vectors_of_vocab
 
 
-def vectors_of_vocab(vocab: Vocab) -> WordVectors:
-    """The vectors of a vocab."""
+def vectors_of_vocab(vocab: Vocab | None) -> WordVectors:
+    """The vectors of a vocab; None where there is no pipeline."""
+    if vocab is None:
+        raise ValueError(
+            "spacy_graft.PipelineVectors.v1 reads the vectors of the pipeline of a component, but an estimator has "
+            "none. Call what it returns with the vocab of a pipeline, nlp.vocab, and give the result."
+        )
     source = "The vectors of the pipeline"
     table: Any = vocab.vectors
     if table.mode != "default":

@@ -182,9 +182,7 @@ def with_soft_labels(
     ]
 
 
-def check_arguments(
-    nlp: Language, component: TextCatGraft, teacher: AnyTeacher, weights: Sequence[float], n_to_label: int
-) -> None:
+def check_arguments(nlp: Language, component: TextCatGraft, teacher: AnyTeacher, weights: Any, n_to_label: int) -> None:
     """Raise a ValueError for what cannot be distilled."""
     if not isinstance(component.learner, GraftingPath):
         raise ValueError(
@@ -193,8 +191,8 @@ def check_arguments(
         )
     if teacher is nlp:
         raise ValueError("The teacher and the student are the same pipeline. Train a new one, such as spacy.blank().")
-    if not all(is_strength(weight) or weight == 0.0 for weight in weights):
-        raise ValueError(f"The weights of soft labels must be numbers of at least 0, but are {list(weights)!r}.")
+    if not isinstance(weights, Iterable) or not all(is_strength(weight) or weight == 0.0 for weight in weights):
+        raise ValueError(f"The weights of soft labels must be a list of numbers of at least 0, but are {weights!r}.")
     if not is_count(n_to_label, least=0):
         raise ValueError(f"n_to_label must be an integer of at least 0, but is {n_to_label!r}.")
 
@@ -394,7 +392,7 @@ class Students:
         return Fidelity(n_agreed, len(mine), *metrics.clopper_pearson(n_agreed, len(mine)))
 
     def least_sure(self, texts: Iterable[str], component: TextCatGraft, n: int) -> list[TextToLabel]:
-        """The different texts of the smallest margins of the student."""
+        """The different texts of the smallest margins of the student, but for empty ones."""
         numbers = np.concatenate([self.pool.taught, self.pool.held_out])
         probabilities = np.concatenate([self.taught, self.held_out])
         found = margins(probabilities, component.exclusive)
@@ -412,9 +410,9 @@ class Students:
                 cats_of(component, self.teacher[number]),
             )
             for number, text in enumerate(texts)
-            if number in wanted
+            if number in wanted and not text.isspace() and text
         }
-        return [by_number[number] for number in wanted]
+        return [by_number[number] for number in wanted if number in by_number]
 
 
 def margins(probabilities: np.ndarray, exclusive: bool) -> np.ndarray:

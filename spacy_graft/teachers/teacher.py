@@ -26,6 +26,8 @@ from .store import text_name
 
 #: What has a source; other values that a function holds need a digest of their own.
 FUNCTIONS = (FunctionType, MethodType, partial)
+#: How much a probability of two digits may be off, and the sum of those of a text.
+ROUNDED, MOST_ROUNDED = 0.005, 0.05
 #: Probabilities of a text by label, as in ``doc.cats``.
 Cats = Mapping[str, float]
 #: From a teacher's rows (n_texts, width) to probabilities: float64 (n_texts, n_labels).
@@ -210,7 +212,7 @@ def checked_cats(cats: Any, labels: Labels, source: str) -> list[float]:
     ------
     ValueError
         If there are others, some are missing, one is not a number from 0 to 1, or those of exclusive labels do not sum
-        to 1. The message begins with ``source``.
+        to 1, but for rounding, after which they are divided by their sum. The message begins with ``source``.
     """
     if not isinstance(cats, Mapping):
         raise ValueError(f"{source} probabilities must be given by label, {{label: number}}, but are {cats!r}.")
@@ -226,12 +228,14 @@ def checked_cats(cats: Any, labels: Labels, source: str) -> list[float]:
             f"texts; it has {listed(cats)}."
         )
     values = [checked_probability(cats[label], label, source) for label in names]
-    if labels.exclusive and not sum_to_one(values):
+    if not labels.exclusive or sum_to_one(values):
+        return values
+    if abs(sum(values) - 1.0) > min(ROUNDED * len(values), MOST_ROUNDED):
         raise ValueError(
-            f"{source} the probabilities sum to {sum(values):g} and not to 1. The labels of the student are exclusive; "
-            f"for a teacher of independent labels, use textcat_graft_multilabel."
+            f"{source} the probabilities sum to {sum(values):g}, which is further from 1 than rounding explains. The "
+            f"labels of the student are exclusive; for a teacher of independent labels, use textcat_graft_multilabel."
         )
-    return values
+    return [value / sum(values) for value in values]
 
 
 def checked_probability(value: Any, label: str, source: str) -> float:

@@ -99,7 +99,9 @@ def vectors_from(source: Any, given: Any) -> WordVectors:
 def checked_table(values: Any, source: str) -> np.ndarray:
     """Return vectors as float32 (n_words, n_columns), C-contiguous; or raise a ValueError."""
     table = np.asarray(values)
-    if table.ndim != 2 or not table.shape[0] or not table.shape[1] or table.dtype.kind != "f":
+    if table.ndim == 2 and not table.shape[0]:
+        raise ValueError(f"{source}: there are no words.")
+    if table.ndim != 2 or not table.shape[1] or table.dtype.kind != "f":
         raise ValueError(
             f"{source}: vectors are a table of floating-point numbers with a row a word, but this is {table.dtype} of "
             f"the shape {table.shape}."
