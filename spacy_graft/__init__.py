@@ -87,3 +87,8 @@ def __getattr__(name: str) -> Any:
     if name not in MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(MODULES[name], __name__), name)
+
+
+def __dir__() -> list[str]:
+    """Return what completion offers: names that have not been accessed as well."""
+    return [*globals(), *MODULES]

@@ -164,6 +164,7 @@ def test_files_are_replaced_if_asked_for(tmp_path: Path) -> None:
     ("label", "message"),
     [
         ("../up", "The label '../up' cannot be the name of a folder"),
+        ("long" * 64, "cannot be the name of a folder"),
         ("/tmp/x", "The label '/tmp/x' cannot"),
         ("a//b", "cannot"),
         (".hidden", "cannot"),

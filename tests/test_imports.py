@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import spacy_graft
 from conftest import make_nlp, make_records, run, train_fully
 
 WITHOUT_SPACY = """
@@ -76,6 +77,10 @@ print([name for name in ("spacy", "thinc", "pandas") if name in sys.modules])
 
 
 @pytest.mark.slow
+def test_completion_knows_the_public_names() -> None:
+    assert set(spacy_graft.__all__) <= set(dir(spacy_graft))
+
+
 def test_the_estimators_do_without_scikit_learn() -> None:
     """They train and predict, and load neither spaCy nor anything else that they do not need."""
     printed = run("-c", WITHOUT_SKLEARN).stdout.splitlines()

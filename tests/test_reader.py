@@ -474,3 +474,11 @@ def test_lists_of_python_are_no_labels(tmp_path: Path, blank: Language) -> None:
     path = write(tmp_path / "c.csv", "text,label\nx,\"['a', 'b']\"\n")
     with pytest.raises(BadLineError, match=r"line 2: the labels .* are a list of Python\. Write it as JSON"):
         list(JsonlCorpus(path)(blank))
+
+
+@pytest.mark.parametrize("content", ["", "\n", ",,\n"])
+def test_an_empty_table(tmp_path: Path, nlp: Language, content: str) -> None:
+    path = tmp_path / "empty.csv"
+    path.write_text(content)
+    with pytest.raises(ValueError, match=r"empty\.csv is empty\. Its first line must name the columns"):
+        list(JsonlCorpus(path)(nlp))

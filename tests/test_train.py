@@ -599,7 +599,7 @@ def test_what_texts_and_labels_look_like_is_said(tmp_path: Path, train_records: 
     assert 'Is \'food;sport\' several labels? If so, write a list: ["food", "sport"].' in said
     assert f"Empty texts: 1, the first of them {data}, line 11." in said
     assert "Texts of dev that are also in train: 236. The scores on dev will be too good." in said
-    assert "line 13: the text has 5,000 symbols in a row without white space" in said
+    assert "line 13: the text has 5,000 or more symbols in a row without white space" in said
     assert "more documents for dev than to train on: have they been swapped?" in said
 
 

@@ -23,6 +23,8 @@ from .progress import status_line, with_count
 if TYPE_CHECKING:
     from ..pipeline.reader import JsonlCorpus
 
+#: Bytes of the name of a folder.
+LONGEST = 255
 EXAMPLES = """
 spacy-graft convert reviews.csv reviews.jsonl
 spacy-graft convert train.jsonl.gz train.spacy --lang de
@@ -235,9 +237,9 @@ def write_texts(texts: ConvertedTexts, path: Path) -> None:
 def checked_folder(label: Any) -> PurePosixPath:
     """The folder of a label, where / separates nested folders; a CommandError if the label cannot name one."""
     folder = PurePosixPath(label if isinstance(label, str) else "")
-    is_hidden = not folder.parts or any(part.startswith(".") for part in folder.parts)
-    if folder.as_posix() != label or folder.is_absolute() or is_hidden:
-        raise CommandError(f"The label {label!r} cannot be the name of a folder. Choose another format.")
+    is_bad = not folder.parts or any(part.startswith(".") or len(part.encode()) > LONGEST for part in folder.parts)
+    if folder.as_posix() != label or folder.is_absolute() or is_bad:
+        raise CommandError(f"The label {label!r:.60} cannot be the name of a folder. Choose another format.")
     return folder
 
 

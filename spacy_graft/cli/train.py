@@ -474,8 +474,8 @@ class TextsFound:
             )
         if self.first_long_run is not None:
             yield (
-                f"{self.first_long_run}: the text has {LONG_RUN:,} symbols in a row without white space. spaCy's "
-                f"tokenizer may take time in proportion to the square of their number: shorten such runs."
+                f"{self.first_long_run}: the text has {LONG_RUN:,} or more symbols in a row without white space. "
+                f"spaCy's tokenizer may take time in proportion to the square of their number: shorten such runs."
             )
 
 

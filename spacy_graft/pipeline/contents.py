@@ -134,6 +134,8 @@ def content_of(path: Path, text_field: str) -> Content:
     if path.suffix.lower() == ".spacy":
         raise ValueError(f"{path} does not hold spaCy documents: it does not begin as such files do.")
     is_table = delimiter_by_name(path) is not None
+    if is_table and not line:
+        raise ValueError(f"{path} is empty. Its first line must name the columns.")
     if line.removeprefix(b"\xef\xbb\xbf").lstrip().startswith((b"{", b"[")) or not (line or is_table):
         return Content(Form.jsonl)
     headers = header_cells(path, number, line) if is_table or is_utf8(line) else {}
