@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import fields, is_dataclass
 from hashlib import blake2b, sha256
@@ -45,11 +46,14 @@ def sketch_of(texts: Iterable[str]) -> str:
     return "".join(f"{key:08x}" for key in nsmallest(SKETCHED, {short_key(text) for text in texts}))
 
 
-def share_in_sketch(texts: Iterable[str], sketch: str) -> float:
-    """About which share of texts is among those that a sketch was made of; exact if these were few."""
+def share_in_sketch(texts: Iterable[str], sketch: str, most_copies: int) -> float:
+    """About which share of texts is among those that a sketch was made of; exact if these were few.
+
+    Each text counts once, and not at all if more than ``most_copies`` are the same.
+    """
     known = {int(sketch[begin : begin + 8], 16) for begin in range(0, len(sketch), 8)}
-    keys = map(short_key, texts)
-    sampled = list(keys) if len(known) < SKETCHED else [key for key in keys if key <= max(known)]
+    keys = [key for key, n_copies in Counter(map(short_key, texts)).items() if n_copies <= most_copies]
+    sampled = keys if len(known) < SKETCHED else [key for key in keys if key <= max(known)]
     return sum(key in known for key in sampled) / len(sampled) if sampled else 0.0
 
 

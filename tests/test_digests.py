@@ -14,14 +14,17 @@ def test_of_few_texts_the_share_is_exact() -> None:
     assert sketch == sketch_of(reversed([*texts_of(0, 40), "text 3"]))
     assert len(sketch) == 8 * 40
     for begin, share in ((0, 1.0), (30, 0.25), (40, 0.0)):
-        assert share_in_sketch(texts_of(begin, begin + 40), sketch) == share
-    assert share_in_sketch([], sketch) == share_in_sketch(texts_of(0, 3), sketch_of([])) == 0.0
+        assert share_in_sketch(texts_of(begin, begin + 40), sketch, 4) == share
+    assert share_in_sketch([], sketch, 4) == share_in_sketch(texts_of(0, 3), sketch_of([]), 4) == 0.0
+    # Each text counts once, and those that come again and again do not.
+    texts = [*texts_of(30, 50), *["text 30"] * 3, *["text 31"] * 4]
+    assert share_in_sketch(texts, sketch, 4) == 9 / 19
 
 
 def test_of_many_texts_it_is_about_right() -> None:
     sketch = sketch_of(texts_of(0, 5000))
     assert len(sketch) == 8 * SKETCHED
-    assert share_in_sketch(texts_of(0, 5000), sketch) == 1.0
-    assert share_in_sketch(texts_of(0, 2000), sketch) == 1.0
-    assert 0.3 < share_in_sketch(texts_of(2500, 7500), sketch) < 0.7
-    assert share_in_sketch(texts_of(5000, 9000), sketch) == 0.0
+    assert share_in_sketch(texts_of(0, 5000), sketch, 4) == 1.0
+    assert share_in_sketch(texts_of(0, 2000), sketch, 4) == 1.0
+    assert 0.3 < share_in_sketch(texts_of(2500, 7500), sketch, 4) < 0.7
+    assert share_in_sketch(texts_of(5000, 9000), sketch, 4) == 0.0

@@ -141,7 +141,7 @@ def chose_model(component: TextCatGraft, texts: Iterable[str]) -> float:
     report = component.report
     if report is None or not report.n_held_out or report.held_out_sketch is None:
         return 0.0
-    share = share_in_sketch(texts, report.held_out_sketch)
+    share = share_in_sketch(texts, report.held_out_sketch, MOST_COPIES)
     return share if share > MANY_KNOWN else 0.0
 
 
