@@ -4,7 +4,9 @@ import errno
 import os
 import shutil
 import signal
+import socket
 import sys
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -108,6 +110,28 @@ def test_a_scheduler_that_is_not_there_is_named(data, tmp_path, monkeypatch):
     monkeypatch.setattr(on_cluster, "SECONDS_TO_CONNECT", 1)
     with pytest.raises(ValueError, match="No Dask scheduler answers at 'tcp://127"):
         fitted(data, Dask(2, str(tmp_path), scheduler="tcp://127.0.0.1:9"))
+
+
+@pytest.mark.parametrize(("greeting", "said"), [(b"", "nothing came within 1 s"), (b"HTTP/1.1 400 Bad\r\n", "Unable")])
+def test_another_service_is_no_scheduler(greeting, said, data, tmp_path, monkeypatch):
+    """Such as the dashboard: a client would wait for ever, or read a greeting as a size."""
+    monkeypatch.setattr(on_cluster, "SECONDS_TO_CONNECT", 1)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port, connections = server.getsockname()[1], []
+
+        def serve():
+            while True:
+                try:
+                    connections.append(server.accept()[0])
+                    connections[-1].sendall(greeting)
+                except OSError:  # closed
+                    return
+
+        threading.Thread(target=serve, daemon=True).start()
+        with pytest.raises(ValueError, match=f"No Dask scheduler answers at 'tcp://127.0.0.1:{port}': {said}"):
+            fitted(data, Dask(2, str(tmp_path), scheduler=f"tcp://127.0.0.1:{port}"))
+        for connection in connections:
+            connection.close()
 
 
 def test_a_scheduler_without_workers_is_told_of_and_may_get_some(monkeypatch):

@@ -262,7 +262,7 @@ class Grafting(PenaltySettings):
             self._require(is_strength(self.l1), "l1", f"above 0 {under}, {UP_TO}")
             self._require(self.min_gradient is None, "min_gradient", f"null {under}: l1 takes its place")
             return
-        self._require(self.l1 is None, "l1", f"null {under}: give a min_gradient")
+        self._require(self.l1 is None, "l1", f"null {under} (features that matter little are left out by min_gradient)")
         self._require_both_signs()
         self._require_unstable()
         self._require(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from .. import __version__
 from ..messages import one_line
+from ..threads import pool
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -37,6 +39,9 @@ def client_of(scheduler: str, n_workers: int) -> Client:
         raise ValueError('Dask is not installed: python -m pip install "spacy-graft[dask]".') from error
     try:
         if scheduler:
+            # A client would wait for ever for another service, such as the dashboard of the scheduler. Not here, where
+            # a notebook has a loop of its own.
+            pool(1).submit(asyncio.run, answer_of(scheduler)).result()
             return Client(scheduler, timeout=SECONDS_TO_CONNECT, set_as_default=False)
         cluster = LocalCluster(
             n_workers=n_workers, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.ERROR
@@ -48,10 +53,21 @@ def client_of(scheduler: str, n_workers: int) -> Client:
             f"The workers of the Dask cluster do not start: {one_line(error).rstrip('.')}. A script that starts a "
             f'cluster does so under if __name__ == "__main__":.'
         ) from error
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, MemoryError) as error:  # a first word that is none is taken for a size
+        said = one_line(error) or f"nothing came within {SECONDS_TO_CONNECT} seconds"
         raise ValueError(
-            f"No Dask scheduler answers at {scheduler!r}: {error}. Start it, or correct the address."
+            f"No Dask scheduler answers at {scheduler!r}: {said}. Start it, or correct the address (its port is 8786, "
+            f"that of its dashboard 8787, unless others were given)."
         ) from error
+
+
+async def answer_of(scheduler: str) -> Any:
+    """What the scheduler at an address says of itself; a TimeoutError if there is no answer in time."""
+    from distributed import rpc
+    from distributed.security import Security
+
+    async with rpc(scheduler, connection_args=Security().get_connection_args("client")) as known:
+        return await asyncio.wait_for(known.identity(), SECONDS_TO_CONNECT)
 
 
 def map_on_cluster(
