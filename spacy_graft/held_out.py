@@ -37,8 +37,9 @@ DEV_PART = 10
 MOST_COPIES = 4
 #: Share of the documents of a single fold that are not held out if no other document has their label.
 MOST_UNSEEN = 0.05
-#: Refits that folds try at each point.
+#: Refits that folds try at each point; and further ones, each so many times stronger, as long as the last is the best.
 REFIT_GRID = (0.5, 2.0, 8.0, 32.0)
+REFIT_FACTOR, STRONGEST_REFIT = 4.0, 2.0**11
 #: Points without a lower log-loss after which a path ends, and the first point at which it may do so: those before have
 #: few features, whose log-loss on few documents is a matter of luck, and cost little.
 PATIENCE, LEAST_POINTS = 2, 8
@@ -188,7 +189,7 @@ class Judge:
         known, weights = self.targets.known, self.targets.weights
         return best_adjustment(scores, shares, self.doubted, known, weights, exclusive=self.exclusive, prior=PRIOR)
 
-    def losses_of_refits(self, scores: np.ndarray, tempered: bool) -> list[float]:
+    def losses_of_refits(self, scores: Iterable[np.ndarray], tempered: bool) -> list[float]:
         """The log-loss under each refit for the targets of :attr:`doubted`, with its best temperature if ``tempered``.
 
         ``tempered``: as with a network (:class:`.pipeline.choice.Trial`).
@@ -205,6 +206,8 @@ class FoldPoint(NamedTuple):
 
     Attributes
     ----------
+    refits : tuple of float
+        Strengths, ascending; None for the weights of the point itself.
     scores : float64 (refits, n_documents, n_labels)
         Of the held-out documents under each refit; none where they have been judged.
     n_features : int
@@ -212,6 +215,7 @@ class FoldPoint(NamedTuple):
         Of the only fold, what :func:`judged` says: then scores need not be kept, which are many if labels are.
     """
 
+    refits: tuple[float | None, ...]
     scores: np.ndarray
     n_features: int
     verdict: tuple[Report, np.ndarray] | None = None
@@ -304,9 +308,22 @@ def are_telling(kept: np.ndarray | csr_array, held_out: np.ndarray | csr_array) 
     return np.asarray((held_out.sum(axis=1) == 0) | (held_out[:, seen].sum(axis=1) > 0))
 
 
-def refit_grid(learner: GraftingPath) -> tuple[float | None, ...]:
-    """The refits that folds try at each point."""
-    return REFIT_GRID if learner.refit == "auto" else (learner.first_refit,)
+def refit_grid(learner: GraftingPath, refit: float | None = None) -> tuple[float | None, ...]:
+    """The refits that folds try first at each point, ascending; with stronger ones around ``refit``."""
+    if learner.refit != "auto":
+        return (learner.first_refit,)
+    grid = [*REFIT_GRID]
+    while refit is not None and grid[-1] <= refit < STRONGEST_REFIT:
+        grid.append(grid[-1] * REFIT_FACTOR)
+    return tuple(grid)
+
+
+def stronger(refits: Sequence[float | None], losses: Sequence[float]) -> float | None:
+    """The refit to try next, if the last of several is the best; None if there is none."""
+    last = refits[-1]
+    if last is None or len(refits) == 1 or min(losses) < losses[-1] or last >= STRONGEST_REFIT:
+        return None
+    return last * REFIT_FACTOR
 
 
 def points_of_fold(path: Iterable[tuple[FoldPoint, float]]) -> list[FoldPoint]:
@@ -340,19 +357,19 @@ def scored_points(
         Whether there are no other folds: then a point has its verdict instead of scores.
     """
     for fit in points:
-        scores = scores_of_refits(fit, scorer)
+        scores_of = scorer(fit.solution())
+        refits = list(refit_grid(fit.learner))
+        scores = [scores_of(fit.refitted(strength, trial=True)) for strength in refits]
         losses = judge.losses_of_refits(scores, tempered)
-        point = FoldPoint(scores, fit.report.n_active)
+        while (strength := stronger(refits, losses)) is not None:
+            refits.append(strength)
+            scores.append(scores_of(fit.refitted(strength, trial=True)))
+            losses += judge.losses_of_refits(scores[-1:], tempered)
+        point = FoldPoint(tuple(refits), np.array(scores), fit.report.n_active)
         if alone:
-            verdict = judged(scores, losses, refit_grid(fit.learner), judge)
-            point = point._replace(scores=scores[:, :0], verdict=verdict)
+            verdict = judged(point.scores, losses, point.refits, judge)
+            point = point._replace(scores=point.scores[:, :0], verdict=verdict)
         yield point, min(losses)
-
-
-def scores_of_refits(fit: PointFit, scorer: SolutionScorer) -> np.ndarray:
-    """Scores of held-out documents at a point: float64 (refits of :func:`refit_grid`, n_documents, n_labels)."""
-    scores_of = scorer(fit.solution())
-    return np.array([scores_of(fit.refitted(strength, trial=True)) for strength in refit_grid(fit.learner)])
 
 
 def chosen_of_folds(
@@ -366,9 +383,7 @@ def chosen_of_folds(
     reports, losses_of_points, sizes = [], [], []
     for number in range(max(map(len, paths))):
         points = [path[min(number, len(path) - 1)] for path in paths]
-        report, losses = points[0].verdict or judged_together(
-            [point.scores for point in points], refit_grid(learner), held_out, tempered
-        )
+        report, losses = points[0].verdict or judged_together(points, held_out, tempered)
         report.points = number + 1
         reports.append(report)
         losses_of_points.append(losses)
@@ -377,16 +392,15 @@ def chosen_of_folds(
     return reports[chosen], losses_of_points[chosen]
 
 
-def judged_together(
-    scores: Sequence[np.ndarray], grid: tuple[float | None, ...], held_out: Judge, tempered: bool
-) -> tuple[Report, np.ndarray]:
-    """What :func:`judged` says of a point by the scores of the held-out documents of each fold."""
-    of_all = np.concatenate(scores, axis=1)
-    return judged(of_all, held_out.losses_of_refits(of_all, tempered), grid, held_out)
+def judged_together(points: Sequence[FoldPoint], held_out: Judge, tempered: bool) -> tuple[Report, np.ndarray]:
+    """What :func:`judged` says of a point by the held-out documents of each fold, of refits that all have tried."""
+    refits = [strength for strength in points[0].refits if all(strength in point.refits for point in points)]
+    of_all = np.concatenate([point.scores[list(map(point.refits.index, refits))] for point in points], axis=1)
+    return judged(of_all, held_out.losses_of_refits(of_all, tempered), refits, held_out)
 
 
 def judged(
-    scores: np.ndarray, means: Sequence[float], grid: tuple[float | None, ...], held_out: Judge
+    scores: np.ndarray, means: Sequence[float], refits: Sequence[float | None], held_out: Judge
 ) -> tuple[Report, np.ndarray]:
     """The best refit of a point, its adjustment and log-loss, and the losses of documents.
 
@@ -395,21 +409,21 @@ def judged(
     scores : float64 (refits, n_documents, n_labels)
     means : sequence of float
         :meth:`Judge.losses_of_refits`.
-    grid : tuple of float
-        The strengths of the refits.
+    refits : sequence of float
+        Their strengths, ascending.
     held_out : Judge
     """
     k = int(np.argmin(means))
     adjustment = held_out.adjustment(scores[k])
-    report = Report(refit=grid[k], **adjustment._asdict())
+    report = Report(refit=refits[k], **adjustment._asdict())
     probabilities = held_out.probabilities(adjustment.of(scores[k], held_out.shares))
     losses = held_out.losses(probabilities)
-    if 0 < k < len(grid) - 1:
-        # Between the strengths of the grid, the log-loss is taken for a parabola in their logarithms, and the logarithm
-        # of the temperature, which falls with the strength, for linear.
+    if 0 < k < len(refits) - 1:
+        # Between the strengths that have been tried, the log-loss is taken for a parabola in their logarithms, and the
+        # logarithm of the temperature, which falls with the strength, for linear.
         around = slice(k - 1, k + 2)
         place, _ = lowest_of_parabola(means[around])
-        report.refit = math.exp(np.interp(place, (-1, 0, 1), np.log(REFIT_GRID[around])))  # the only grid of several
+        report.refit = math.exp(np.interp(place, (-1, 0, 1), np.log(np.array(refits[around], np.float64))))
         temperatures = [held_out.temperature(of_refit) for of_refit in scores[around]]
         report.temperature *= math.exp(np.interp(place, (-1, 0, 1), np.log(temperatures))) / temperatures[1]
     report.thresholds = held_out.thresholds(probabilities)
@@ -444,14 +458,15 @@ def judged_by_folds(
     bool
         Whether it is small enough.
     """
-    scores, sizes = [], []
+    refits, points = refit_grid(learner, like.refit), []
     for fit, scorer in fits:
-        scores.append(scores_of_refits(fit, scorer))
-        sizes.append(fit.report.n_active)
-        del fit  # frees its memory before the next one allocates
-    report, losses = judged_together(scores, refit_grid(learner), held_out, tempered)
+        scores_of = scorer(fit.solution())
+        scores = np.array([scores_of(fit.refitted(strength, trial=True)) for strength in refits])
+        points.append(FoldPoint(refits, scores, fit.report.n_active))
+        del fit, scores_of  # frees memory before the next one allocates
+    report, losses = judged_together(points, held_out, tempered)
     report = replace(report, points=like.points, left_out=list(like.left_out)).with_strengths(like.strengths)
-    return report, losses, is_small(float(np.mean(sizes)), learner.parsimony)
+    return report, losses, is_small(float(np.mean([point.n_features for point in points])), learner.parsimony)
 
 
 def mean_losses(losses: Sequence[np.ndarray], judge: Judge) -> list[MeanLoss]:

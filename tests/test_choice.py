@@ -21,6 +21,7 @@ from spacy_graft.graft.report import Report
 from spacy_graft.graft.settings import GraftingPath
 from spacy_graft.held_out import (
     REFIT_GRID,
+    FoldPoint,
     Judge,
     MeanLoss,
     PlainTargets,
@@ -619,7 +620,7 @@ def test_a_refit_between_those_of_the_grid_has_its_own_temperature() -> None:
     targets = (rng.random((500, 1)) < 1.0 / (1.0 + np.exp(-scores))).astype(np.float64)
     judge = Judge(PlainTargets(targets, np.ones((500, 1), np.bool_), np.ones(500)), False, np.ones(1))
     sizes = 2.0 * np.array(REFIT_GRID) ** -0.7
-    report, losses = judged_together([sizes[:, None, None] * scores], REFIT_GRID, judge, tempered=False)
+    report, losses = judged_together([FoldPoint(REFIT_GRID, sizes[:, None, None] * scores, 1)], judge, tempered=False)
     assert report.refit is not None
     assert REFIT_GRID[0] < report.refit < REFIT_GRID[-1]
     assert report.refit not in REFIT_GRID

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,20 @@ from spacy.training import Example
 
 import spacy_graft
 from conftest import PATH, TELLING, WORDS, Record, make_example, make_examples, make_nlp
-from spacy_graft.held_out import MOST_COPIES, REFIT_GRID, is_exhausted, rows_of_splits
+from spacy_graft.graft.settings import GraftingPath
+from spacy_graft.held_out import (
+    MOST_COPIES,
+    REFIT_GRID,
+    STRONGEST_REFIT,
+    FoldPoint,
+    Judge,
+    PlainTargets,
+    is_exhausted,
+    judged_together,
+    refit_grid,
+    rows_of_splits,
+    stronger,
+)
 from spacy_graft.pipeline import training
 from spacy_graft.pipeline.judging import held_out_of
 from spacy_graft.pipeline.labelled import examples_of
@@ -114,6 +128,33 @@ def test_the_last_good_point_over_all_folds_is_chosen(train_records: list[Record
     assert report.log_loss == pytest.approx(means[good[-1]])
 
 
+def test_stronger_refits_are_tried_while_they_are_better() -> None:
+    grid, learner = list(REFIT_GRID), GraftingPath()
+    assert stronger(grid, [4.0, 3.0, 1.0, 2.0]) is None
+    assert stronger(grid, [4.0, 3.0, 2.0, 1.0]) == 4.0 * REFIT_GRID[-1]
+    assert stronger([*grid, STRONGEST_REFIT], [5.0, 4.0, 3.0, 2.0, 1.0]) is None
+    assert stronger([None], [1.0]) is None
+    assert stronger([2.0], [1.0]) is None
+    assert refit_grid(learner, 3.0) == REFIT_GRID
+    assert refit_grid(learner, 200.0) == (*REFIT_GRID, 128.0, 512.0)
+    assert refit_grid(replace(learner, refit=3.0), 200.0) == (3.0,)
+
+
+def test_points_of_folds_are_judged_by_the_refits_that_all_have_tried() -> None:
+    rng = np.random.default_rng(0)
+    targets = np.eye(2)[rng.integers(2, size=40)]
+    judge = Judge(PlainTargets(targets, np.ones(targets.shape, np.bool_), np.ones(40)), True, np.full(2, 0.5))
+    scores = 0.1 * rng.normal(size=(40, 2))
+    # The stronger the refit, the smaller are scores that say nothing.
+    points = [
+        FoldPoint((*REFIT_GRID, *more), np.array([scores[part] / (k + 1) for k in range(4 + len(more))]), 1)
+        for part, more in ((slice(0, 20), (128.0, 512.0)), (slice(20, 40), (128.0,)))
+    ]
+    report, losses = judged_together(points, judge, tempered=False)
+    assert report.refit in (*REFIT_GRID, 128.0)
+    assert len(losses) == 40
+
+
 @pytest.mark.slow
 def test_the_refit_is_chosen_as_well(train_records: list[Record]) -> None:
     reports = []
@@ -122,7 +163,7 @@ def test_the_refit_is_chosen_as_well(train_records: list[Record]) -> None:
         reports.append(spacy_graft.fit(nlp, make_examples(nlp, train_records)))
     chosen, *fixed = reports
     assert [report.refit for report in fixed] == list(REFIT_GRID)
-    assert REFIT_GRID[0] <= (chosen.refit or 0.0) <= REFIT_GRID[-1]
+    assert REFIT_GRID[0] <= (chosen.refit or 0.0) <= STRONGEST_REFIT
     assert chosen.log_loss is not None
     assert all(report.log_loss is not None and chosen.log_loss <= report.log_loss for report in fixed)
 
