@@ -45,7 +45,7 @@ LANES = 8
 CHUNK = 4096
 
 #: Documents of a block that are looked through for those of a column.
-BLOCK = 64
+LOOKED_THROUGH = 64
 
 # Columns of the stack of open intervals.
 DEPTH, LEFT, CANCELS, FIRST, WAITING, HEAD, TAIL = range(7)
@@ -405,18 +405,18 @@ def columns(first, bounds, events, chosen, starts, n_documents):
     documents = np.empty(starts[-1], np.int32)
     net = np.zeros(n_documents, np.int32)
     # Documents are looked through block by block: only where there are some.
-    touched = np.zeros(n_documents // BLOCK + 1, np.bool_)
+    touched = np.zeros(n_documents // LOOKED_THROUGH + 1, np.bool_)
     for c in range(chosen.shape[0]):
         for run in range(2 * first[chosen[c]], 2 * chosen[c] + 2):
             sign = 1 - 2 * (run & 1)
             for e in range(bounds[run], bounds[run + 1]):
                 net[events[e]] += sign
-                touched[events[e] // BLOCK] = True
+                touched[events[e] // LOOKED_THROUGH] = True
         filled = starts[c]
         for block in range(touched.shape[0]):
             if touched[block]:
                 touched[block] = False
-                for document in range(block * BLOCK, min((block + 1) * BLOCK, n_documents)):
+                for document in range(block * LOOKED_THROUGH, min((block + 1) * LOOKED_THROUGH, n_documents)):
                     if net[document] > 0:
                         documents[filled] = document
                         filled += 1

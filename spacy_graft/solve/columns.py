@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..index.columns import Columns, concatenated, reordered
-from .vector_kernels import pack
+from .vector_kernels import pack_columns
 
 #: A column of more than this share of the documents is kept as bits: a quarter of a list's memory or less. From here on
 #: its two products together take no longer than those of a list (benchmarks/columns.py).
@@ -90,7 +90,7 @@ def packed_columns(columns: Columns, n_documents: int) -> PackedColumns:
     are_bits = (lengths > DENSE * n_documents) & (len(values) == 0)
     new_starts = np.concatenate([[0], np.cumsum(np.where(are_bits, n_words, lengths))])
     entries = np.zeros(new_starts[-1], np.uint32)
-    pack(starts, documents, are_bits, new_starts, entries)
+    pack_columns(starts, documents, are_bits, new_starts, entries)
     return PackedColumns(new_starts, entries.view(np.int32), values, are_bits)
 
 

@@ -163,7 +163,7 @@ places_of_bits = places_twin if numba.config.DISABLE_JIT else intrinsic(places_t
 
 
 @njit
-def pack(starts, documents, are_bits, new_starts, entries):
+def pack_columns(starts, documents, are_bits, new_starts, entries):
     """Write columns into ``entries`` from ``new_starts`` on: bits (zeros before) or documents as they are."""
     for row in range(are_bits.shape[0]):
         begin, n, place = starts[row], starts[row + 1] - starts[row], new_starts[row]
