@@ -52,8 +52,10 @@ def share_in_sketch(texts: Iterable[str], sketch: str, most_copies: int) -> floa
     Each text counts once, and not at all if more than ``most_copies`` are the same.
     """
     known = {int(sketch[begin : begin + 8], 16) for begin in range(0, len(sketch), 8)}
-    keys = [key for key, n_copies in Counter(map(short_key, texts)).items() if n_copies <= most_copies]
-    sampled = keys if len(known) < SKETCHED else [key for key in keys if key <= max(known)]
+    # Of many, those that could be in a sample: only they are kept.
+    largest = max(known) if len(known) == SKETCHED else 2**32
+    counts = Counter(key for key in map(short_key, texts) if key <= largest)
+    sampled = [key for key, n_copies in counts.items() if n_copies <= most_copies]
     return sum(key in known for key in sampled) / len(sampled) if sampled else 0.0
 
 

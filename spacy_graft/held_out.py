@@ -357,19 +357,24 @@ def scored_points(
         Whether there are no other folds: then a point has its verdict instead of scores.
     """
     for fit in points:
-        scores_of = scorer(fit.solution())
-        refits = list(refit_grid(fit.learner))
-        scores = [scores_of(fit.refitted(strength, trial=True)) for strength in refits]
+        scores_under, refits = scorer_of_refits(fit, scorer), list(refit_grid(fit.learner))
+        scores = list(map(scores_under, refits))
         losses = judge.losses_of_refits(scores, tempered)
         while (strength := stronger(refits, losses)) is not None:
             refits.append(strength)
-            scores.append(scores_of(fit.refitted(strength, trial=True)))
+            scores.append(scores_under(strength))
             losses += judge.losses_of_refits(scores[-1:], tempered)
         point = FoldPoint(tuple(refits), np.array(scores), fit.report.n_active)
         if alone:
             verdict = judged(point.scores, losses, point.refits, judge)
             point = point._replace(scores=point.scores[:, :0], verdict=verdict)
         yield point, min(losses)
+
+
+def scorer_of_refits(fit: PointFit, scorer: SolutionScorer) -> Callable[[float | None], np.ndarray]:
+    """What gives the scores of held-out documents at a point under a refit: float64 (n_documents, n_labels)."""
+    scores_of = scorer(fit.solution())
+    return lambda strength: scores_of(fit.refitted(strength, trial=True))
 
 
 def chosen_of_folds(
@@ -460,10 +465,9 @@ def judged_by_folds(
     """
     refits, points = refit_grid(learner, like.refit), []
     for fit, scorer in fits:
-        scores_of = scorer(fit.solution())
-        scores = np.array([scores_of(fit.refitted(strength, trial=True)) for strength in refits])
+        scores = np.array(list(map(scorer_of_refits(fit, scorer), refits)))
         points.append(FoldPoint(refits, scores, fit.report.n_active))
-        del fit, scores_of  # frees memory before the next one allocates
+        del fit  # frees its memory before the next one allocates
     report, losses = judged_together(points, held_out, tempered)
     report = replace(report, points=like.points, left_out=list(like.left_out)).with_strengths(like.strengths)
     return report, losses, is_small(float(np.mean([point.n_features for point in points])), learner.parsimony)

@@ -73,9 +73,9 @@ def label_errors(
     """Find likely label errors: examples whose labels differ from those that models of the other examples predict.
 
     The examples are divided into five folds. Copies of a text are in the same fold, so that no wrong label is learned
-    from a copy; a text of more than four examples is spread over all folds. Each fold is predicted by a model
-    of the others, with the blocks of the component and a shorter path, without word vectors.
-    Independent labels are predicted from 0.5, or the ``threshold`` of the component. The pipeline is not changed.
+    from a copy; a text of more than four examples is spread over all folds. Each fold is predicted by a model of the
+    others, with the blocks of the component and a shorter path, without word vectors. Independent labels are predicted
+    from 0.5, or the ``threshold`` of the component. The pipeline is not changed.
 
     Parameters
     ----------

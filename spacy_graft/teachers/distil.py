@@ -410,7 +410,7 @@ class Students:
                 cats_of(component, self.teacher[number]),
             )
             for number, text in enumerate(texts)
-            if number in wanted and not text.isspace() and text
+            if number in wanted and text.strip()
         }
         return [by_number[number] for number in wanted if number in by_number]
 
