@@ -93,6 +93,9 @@ class GraftTextClassifier(LinearClassifier):
     reverse_complement : bool
         For nucleic acids and the analyzer ``"char"``: a feature is an n-gram or its reverse complement, which count as
         one. Bases are A, C, G, T or U, and IUPAC's codes for several of them.
+    ends : bool
+        Whether the ends of a document are symbols as well, so that n-grams can say where it begins and where it ends:
+        ``⊢what`` and ``?⊣``. Not within words, of integers, or with ``reverse_complement``.
     multilabel : bool
         Whether ``y`` has a collection of labels for each document. A matrix of zeros and ones with a column for each
         label needs no flag.
@@ -194,6 +197,7 @@ class GraftTextClassifier(LinearClassifier):
         lowercase: bool = True,
         penalty_factor: float | Sequence[float] = 1.0,
         reverse_complement: bool = False,
+        ends: bool = True,
         multilabel: bool = False,
     ) -> None:
         self.learner = learner
@@ -203,6 +207,7 @@ class GraftTextClassifier(LinearClassifier):
         self.lowercase = lowercase
         self.penalty_factor = penalty_factor
         self.reverse_complement = reverse_complement
+        self.ends = ends
         self.multilabel = multilabel
 
     def __sklearn_tags__(self) -> Any:
@@ -325,7 +330,8 @@ class GraftTextClassifier(LinearClassifier):
         --------
         >>> from spacy_graft import GraftTextClassifier
         >>> texts = ["not good", "good", "not for me", "for me"] * 10
-        >>> report = GraftTextClassifier(analyzer="word").significance(texts, ["-", "+"] * 20)
+        >>> model = GraftTextClassifier(analyzer="word", ends=False)
+        >>> report = model.significance(texts, ["-", "+"] * 20)
         >>> [(feature.text, feature.label, round(feature.z, 1)) for feature in report.features]
         [('not', '-', 6.2), ('not good', '-', 3.6), ('not for', '-', 3.6)]
         """
@@ -344,7 +350,8 @@ class GraftTextClassifier(LinearClassifier):
 
     def _readers(self) -> dict[str, SequenceReader]:
         """What the parameters say of each analyzer, by its name."""
-        check_flags(type(self).__name__, lowercase=self.lowercase, reverse_complement=self.reverse_complement)
+        flags = {name: getattr(self, name) for name in ("lowercase", "reverse_complement", "ends")}
+        check_flags(type(self).__name__, **flags)
         given: Any = self.analyzer
         is_one = isinstance(given, str) or callable(given) or not isinstance(given, Iterable)
         analyzers: list[Any] = [given] if is_one else list(given)
@@ -378,12 +385,14 @@ class GraftTextClassifier(LinearClassifier):
                 lowercase=self.lowercase,
                 within_words=analyzer == "char_wb",
                 reverse_complement=self.reverse_complement,
+                ends=self.ends and analyzer == "char" and not self.reverse_complement,
             )
         if analyzer == "byte":
-            return TextBytes(**options)
+            return TextBytes(**options, ends=self.ends)
         if analyzer == "integer":
             return IntegerSequences(**options)
-        return TextWords(**options, lowercase=self.lowercase, analyzer=None if analyzer == "word" else analyzer)
+        analyzer = None if analyzer == "word" else analyzer
+        return TextWords(**options, lowercase=self.lowercase, analyzer=analyzer, ends=self.ends)
 
     @property
     def _texts(self) -> TextModel:

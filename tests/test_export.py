@@ -24,7 +24,8 @@ import spacy_graft
 from conftest import WORDS, make_examples, make_nlp, make_records
 from spacy_graft import GraftClassifier, Grafting, GraftingPath, GraftTextClassifier
 from spacy_graft.cli.app import app
-from spacy_graft.portable.scorer import ExportedModel
+from spacy_graft.extract.ends import shown
+from spacy_graft.portable.scorer import END, ExportedModel
 
 node = pytest.mark.skipif(shutil.which("node") is None, reason="needs Node")
 
@@ -95,7 +96,7 @@ WORDS_COUNTED = Grafting(l1=0.5, length_normalisation=True)
 
 MODELS: dict[str, dict[str, Any]] = {
     "char": {},
-    "char, as written": {"lowercase": False},
+    "char, as written": {"lowercase": False, "ends": False},
     "char_wb": {"analyzer": "char_wb", "learner": PATH},
     "word": {"analyzer": "word", "learner": PATH},
     "byte": {"analyzer": "byte", "learner": WORDS_COUNTED},
@@ -161,13 +162,16 @@ def test_python_explains_as_the_estimator(name: str, models: dict[str, GraftText
         for part in scorer.explain(text):
             block = scorer.model["blocks"][part["block"]]
             ngram = block["ngrams"][part["ngram"]]
-            shown = " ".join(ngram) if block["symbols"] == "words" else ngram
-            shown = repr(bytes.fromhex(ngram)) if block["symbols"] == "bytes" else shown
+            name = " ".join(ngram) if block["symbols"] == "words" else ngram
+            if block["symbols"] == "bytes":
+                begin, end = (END * is_end for is_end in (ngram.startswith(END), ngram.endswith(END)))
+                name = f"{begin}{bytes.fromhex(ngram.strip(END))!r}{end}"
+            name = "".join(shown(name))
             weights = {str(scorer.model["labels"][label]): weight for label, weight in block["weights"][part["ngram"]]}
             for label in explanation:
                 weight = weights.get(label.label, 0.0) - weights.get(label.against, 0.0)
                 if weight:
-                    found[label.label, block["name"], shown] = weight * part["value"], part["places"]
+                    found[label.label, block["name"], name] = weight * part["value"], part["places"]
         assert found.keys() == parts.keys()
         for key, (contribution, places) in found.items():
             assert places == [(span.start, span.end) for (span,) in parts[key].members[0].places]

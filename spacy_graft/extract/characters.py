@@ -13,6 +13,7 @@ from ..options import check_flags
 from ..registry import graft_features
 from .batches import BatchReader, TokenBatch
 from .blocks import BlockKind
+from .ends import END, places_with_ends, shown, with_ends
 from .letters import framed_words, places_in_text
 from .options import check_settings
 from .spelling import AS_WRITTEN, FLAGGED, LOWERED, Spelling
@@ -51,12 +52,15 @@ class CharacterNgrams(BatchReader):
         Factor of the penalty weights of these features: above 1, features of other blocks are preferred.
     mark_capitals : bool
         Whether marks say which words had capitals; needs ``lowercase`` and ``within_words``.
+    ends : bool
+        Whether the ends of a document are symbols as well: ``'⊢un'`` is a text that begins with *un*, and ``'?⊣'`` one
+        that ends with a question mark. Not with ``within_words``.
 
     Raises
     ------
     ValueError
-        If ``min_df`` or ``max_length`` is less than 1, ``penalty_factor`` is not above 0, or ``mark_capitals`` is set
-        without ``lowercase`` and ``within_words``.
+        If ``min_df`` or ``max_length`` is less than 1, ``penalty_factor`` is not above 0, ``mark_capitals`` is set
+        without ``lowercase`` and ``within_words``, or ``ends`` with ``within_words``.
     """
 
     min_df: int = 3
@@ -65,6 +69,7 @@ class CharacterNgrams(BatchReader):
     within_words: bool = False
     penalty_factor: float = 1.0
     mark_capitals: bool = False
+    ends: bool = False
 
     attributes: ClassVar[tuple[int, ...]] = (ORTH, SPACY)
     dtype: ClassVar[type[np.unsignedinteger]] = np.uint32
@@ -78,11 +83,17 @@ class CharacterNgrams(BatchReader):
             lowercase=self.lowercase,
             within_words=self.within_words,
             mark_capitals=self.mark_capitals,
+            ends=self.ends,
         )
         if self.mark_capitals and not (self.lowercase and self.within_words):
             raise ValueError(
                 "CharacterNgrams: mark_capitals needs lowercase = true and within_words = true. With other settings, "
                 "set mark_capitals = false as well."
+            )
+        if self.ends and self.within_words:
+            raise ValueError(
+                "CharacterNgrams: n-grams within words do not reach the ends of a text. Set ends = false, or set it in "
+                "a block of words."
             )
 
     def check(self, doc: Doc) -> None:
@@ -91,7 +102,9 @@ class CharacterNgrams(BatchReader):
     def stream(self, tokens: TokenBatch) -> Stream:
         """Return the code points of the texts: uint32. With ``within_words``, there is a 0 between words."""
         text = self._spelling.spell(tokens)
-        return framed_words(text)[0] if self.within_words else text
+        if self.within_words:
+            return framed_words(text)[0]
+        return with_ends(text, ord(END)) if self.ends else text
 
     @property
     def _spelling(self) -> Spelling:
@@ -113,7 +126,8 @@ class CharacterNgrams(BatchReader):
         if len(text.symbols) > len(written):
             starts = np.repeat(starts, [len(chr(char).lower()) for char in written.tolist()])
         if not self.within_words:
-            return np.stack((starts, starts + 1), axis=1)
+            places = np.stack((starts, starts + 1), axis=1)
+            return places_with_ends(places, len(written)) if self.ends else places
         return places_in_text(framed_words(text, with_places=True)[1], starts, len(written))
 
     def names(self, symbols: np.ndarray, strings: StringStore) -> tuple[str, ...]:
@@ -135,4 +149,4 @@ class CharacterNgrams(BatchReader):
 
     def text(self, names: Sequence[str]) -> str:
         """Return the n-gram as a string."""
-        return "".join(names)
+        return "".join(shown(names))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .blocks import ReadingBlock
+from .ends import END_KEY
 from .hashing import empty_slots, signed
 from .streams import Stream
 from .tokens import TokenNgrams
@@ -25,8 +26,8 @@ def document_length(doc: Doc) -> int:
 
 
 def length_of_words(words: np.ndarray) -> int:
-    """Return the length of a document from its symbols of :data:`WORDS`."""
-    return max(1, len(set(words.tolist())))
+    """Return the length of a document from its symbols of :data:`WORDS`; the ends of the text are no words."""
+    return max(1, len(set(words.tolist()) - {int(END_KEY)}))
 
 
 def document_lengths(words: Stream) -> np.ndarray:
@@ -35,7 +36,7 @@ def document_lengths(words: Stream) -> np.ndarray:
     Parameters
     ----------
     words : Stream
-        The symbols of :data:`WORDS`.
+        The symbols of :data:`WORDS`; those of the ends of a text are no words.
 
     Returns
     -------
@@ -48,9 +49,11 @@ def document_lengths(words: Stream) -> np.ndarray:
     counts = np.zeros(words.n_documents, np.int64)
     table = np.empty(len(last_document), np.int64)
     kernels.count_distinct(signed(words.symbols), words.starts, last_document, table, counts)
+    filled = np.flatnonzero(np.diff(words.starts))
+    counts[filled] -= words.symbols[words.starts[filled]] == END_KEY
     return np.maximum(counts, 1).astype(np.float64)
 
 
 def reads_words(block: ReadingBlock) -> bool:
-    """Whether the symbols of a block are those of :data:`WORDS`."""
+    """Whether the symbols of a block are those of :data:`WORDS`, apart from the ends of texts."""
     return isinstance(block, TokenNgrams) and block.attr == WORDS.attr

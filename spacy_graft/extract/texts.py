@@ -19,6 +19,7 @@ from ..digests import text_key
 from ..options import check_flags
 from .batches import bounds
 from .blocks import WORD_VECTOR, BlockKind
+from .ends import BEGIN_SIGN, END, END_SIGN, places_with_ends, shown, with_ends
 from .items import integer_names, integer_symbols
 from .letters import code_points, framed_words, places_in_text, word_pattern, words_of
 from .options import check_settings
@@ -26,8 +27,12 @@ from .streams import Stream
 
 OfBatchT = TypeVar("OfBatchT")
 
+#: Options of readers that are true or false.
+FLAGS = "lowercase", "within_words", "reverse_complement", "ends"
 #: Symbols that are read at a time, if no document has more: enough for the weights of a model to stay in the cache.
 BATCH = 2**17
+#: The symbol of the ends of documents of bytes, of which the symbols are from 1 to 256.
+END_OF_BYTES = 257
 #: What is no character: halves of surrogate pairs, which Python's strings may hold.
 SURROGATES = 0xD800, 0xE000
 #: Bases of nucleic acids with the codes of IUPAC for several, and their complements.
@@ -81,6 +86,8 @@ class SequenceReader(ABC):
 
     def __post_init__(self) -> None:
         check_settings(self)  # type: ignore[arg-type]
+        given = {name: getattr(self, name, False) for name in FLAGS}
+        check_flags(type(self).__name__, **given)
 
     @abstractmethod
     def stream(self, documents: Sequence[Any], words: Words, grow: bool) -> Stream:
@@ -129,18 +136,16 @@ class TextCharacters(SequenceReader):
         Whether to leave out n-grams of more than one word; each word has a space on either side.
     reverse_complement : bool
         Whether a feature is an n-gram or its reverse complement: each text is followed by its own, after a break.
+    ends : bool
+        Whether the ends of a text are symbols as well; not with ``within_words`` or ``reverse_complement``.
     """
 
     lowercase: bool = True
     within_words: bool = False
     reverse_complement: bool = False
+    ends: bool = False
 
     feature_kind: ClassVar[str] = "character n-gram"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        flags = {name: getattr(self, name) for name in ("lowercase", "within_words", "reverse_complement")}
-        check_flags(type(self).__name__, **flags)
 
     def stream(self, documents: Sequence[Any], words: Words, grow: bool) -> Stream:
         texts = [self._written(text) for text in strings_of(documents)]
@@ -149,6 +154,8 @@ class TextCharacters(SequenceReader):
 
     def _written(self, text: str) -> str:
         text = text.lower() if self.lowercase else text
+        if self.ends and text:
+            return f"{END}{text}{END}"
         if not self.reverse_complement:
             return text
         return text + (" " if self.within_words else "\0") + text[::-1].translate(BASES)
@@ -162,7 +169,7 @@ class TextCharacters(SequenceReader):
         return np.array([ord(name) for name in names], np.uint32)
 
     def text(self, names: Sequence[str]) -> str:
-        return "".join(names)
+        return "".join(shown(names))
 
     def offsets(self, document: str) -> np.ndarray:
         places = np.arange(len(document), dtype=np.int64)
@@ -172,7 +179,8 @@ class TextCharacters(SequenceReader):
         if self.reverse_complement:
             places = np.concatenate([places, [len(document)], places[::-1]])
         if not self.within_words:
-            return np.stack((places, places + 1), axis=1)
+            bounds_of_characters = np.stack((places, places + 1), axis=1)
+            return places_with_ends(bounds_of_characters, len(document)) if self.ends else bounds_of_characters
         text = Stream(encoded(self._written(document)), bounds([len(places)]))
         return places_in_text(framed_words(text, with_places=True)[1], places, len(document))
 
@@ -189,19 +197,20 @@ class TextWords(SequenceReader):
         Whether to lower-case the texts; a function gets them as they are.
     analyzer : callable, optional
         From a document to a sequence of strings.
+    ends : bool
+        Whether the ends of a document are symbols as well.
     """
 
     lowercase: bool = True
     analyzer: Callable[[Any], Sequence[str]] | None = None
+    ends: bool = False
 
     feature_kind: ClassVar[str] = "word n-gram"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_flags(type(self).__name__, lowercase=self.lowercase)
-
     def stream(self, documents: Sequence[Any], words: Words, grow: bool) -> Stream:
         known, read = words.numbers, self._words_of(documents)
+        if self.ends:
+            read = [[END, *of_document, END] if of_document else of_document for of_document in read]
         if grow:
             numbers = [words.add(word) for of_document in read for word in of_document]
         else:
@@ -220,12 +229,13 @@ class TextWords(SequenceReader):
         return np.array([strings.add(name) for name in names], np.uint32)
 
     def text(self, names: Sequence[str]) -> str:
-        return " ".join(names)
+        return " ".join(shown(names))
 
     def offsets(self, document: Any) -> np.ndarray | None:
         if self.analyzer is not None:
             return None
-        return np.array([match.span() for match in word_pattern().finditer(document)], np.int64).reshape(-1, 2)
+        places = np.array([match.span() for match in word_pattern().finditer(document)], np.int64).reshape(-1, 2)
+        return places_with_ends(places, len(document)) if self.ends else places
 
 
 @dataclass(frozen=True)
@@ -258,31 +268,43 @@ word_key = lru_cache(maxsize=2**17)(text_key)
 
 @dataclass(frozen=True)
 class TextBytes(SequenceReader):
-    """N-grams of bytes, of any value; strings are encoded in UTF-8."""
+    """N-grams of bytes, of any value; strings are encoded in UTF-8.
+
+    Parameters
+    ----------
+    ends : bool
+        Whether the ends of a document are symbols as well.
+    """
+
+    ends: bool = False
 
     feature_kind: ClassVar[str] = "byte n-gram"
 
     def stream(self, documents: Sequence[Any], words: Words, grow: bool) -> Stream:
         read = [bytes_of(document, number) for number, document in enumerate(documents)]
         # 0 would be a break.
-        return Stream(np.frombuffer(b"".join(read), np.uint8).astype(np.uint32) + np.uint32(1), bounds(map(len, read)))
+        symbols = np.frombuffer(b"".join(read), np.uint8).astype(np.uint32) + np.uint32(1)
+        stream = Stream(symbols, bounds(map(len, read)))
+        return with_ends(stream, END_OF_BYTES) if self.ends else stream
 
     def names(self, symbols: np.ndarray, strings: Words) -> tuple[str, ...]:
-        return tuple(f"{symbol - 1:02x}" for symbol in symbols.tolist())
+        return tuple(END if symbol == END_OF_BYTES else f"{symbol - 1:02x}" for symbol in symbols.tolist())
 
     def values(self, names: Sequence[str], strings: Words) -> np.ndarray:
-        if not all(re.fullmatch("[0-9a-f]{2}", name) for name in names):
+        if not all(re.fullmatch(f"[0-9a-f]{{2}}|{END}", name) for name in names):
             raise ValueError("Symbols of bytes are two hexadecimal digits each.")
-        return np.array([int(name, 16) + 1 for name in names], np.uint32)
+        return np.array([END_OF_BYTES if name == END else int(name, 16) + 1 for name in names], np.uint32)
 
     def text(self, names: Sequence[str]) -> str:
-        return repr(bytes.fromhex("".join(names)))
+        written = repr(bytes.fromhex("".join(name for name in names if name != END)))
+        return f"{BEGIN_SIGN if names[0] == END else ''}{written}{END_SIGN if names[-1] == END else ''}"
 
     def offsets(self, document: Any) -> np.ndarray:
         places = np.arange(len(document), dtype=np.int64)
         if isinstance(document, str):
             places = np.repeat(places, [len(bytes_of(character)) for character in document])
-        return np.stack((places, places + 1), axis=1)
+        bounds_of_bytes = np.stack((places, places + 1), axis=1)
+        return places_with_ends(bounds_of_bytes, len(document)) if self.ends else bounds_of_bytes
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from spacy.attrs import IDS, IS_SPACE
 
+from ..options import check_flags
 from ..registry import graft_features
 from .batches import BatchReader, TokenBatch
 from .blocks import BlockKind
+from .ends import END, places_with_ends, shown, with_ends
 from .items import integer_names, integer_symbols, string_symbols
 from .options import check_settings
 from .streams import Stream
@@ -110,18 +112,22 @@ class TokenNgrams(TokenReader):
         Longest n-gram in tokens; any length if None.
     penalty_factor : float
         Factor of the penalty weights of these features: above 1, features of other blocks are preferred.
+    ends : bool
+        Whether the ends of a document are symbols as well: ``'⊢ what'`` is a text that begins with *what*, and
+        ``'? ⊣'`` one that ends with a question mark.
 
     Raises
     ------
     ValueError
-        If there is no such attribute, ``min_df`` or ``max_length`` is less than 1, or ``penalty_factor`` is not above
-        0.
+        If there is no such attribute, ``min_df`` or ``max_length`` is less than 1, ``penalty_factor`` is not above 0,
+        or ``ends`` is set for an attribute whose values are integers.
     """
 
     attr: str = "LOWER"
     min_df: int = 2
     max_length: int | None = None
     penalty_factor: float = 1.0
+    ends: bool = False
 
     kind: ClassVar[BlockKind] = BlockKind.NGRAMS
     feature_kind: ClassVar[str] = "token n-gram"
@@ -129,6 +135,26 @@ class TokenNgrams(TokenReader):
     def __post_init__(self) -> None:
         check_settings(self)
         check_attribute("TokenNgrams", self.attr)
+        check_flags("TokenNgrams", ends=self.ends)
+        if self.ends and self.attr not in STRING_ATTRS:
+            raise ValueError(
+                f"TokenNgrams: the values of {self.attr} are integers, of which none is left for the ends of a text. "
+                f"Set ends = false."
+            )
+
+    def stream(self, tokens: TokenBatch) -> Stream:
+        """Return the values of the attribute: uint64."""
+        values = super().stream(tokens)
+        return with_ends(values, tokens.strings.add(END)) if self.ends else values
+
+    def offsets(self, doc: Doc) -> np.ndarray:
+        """Return where in ``doc.text`` each symbol starts and ends: int32 (n_symbols, 2)."""
+        places = super().offsets(doc)
+        return places_with_ends(places, len(doc.text)) if self.ends else places
+
+    def text(self, names: Sequence[str]) -> str:
+        """Return the values with spaces between the tokens."""
+        return super().text(shown(names))
 
 
 def check_attribute(owner: str, attr: str) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..extract.bags import Bags
 from ..extract.blocks import CombinationBlock
+from ..extract.ends import without_ends
 from ..heap import trim_heap
 from ..index.items import ItemIndex
 from ..index.ngrams import NgramIndex
@@ -229,4 +230,4 @@ def items_of(data: TrainingData, block: str) -> Bags:
     """What a block has to combine: its items, or the single symbols of its stream."""
     if block in data.bags:
         return data.bags[block]
-    return Bags.of_stream(data.streams[block], data.min_df[block])
+    return Bags.of_stream(without_ends(data.streams[block]), data.min_df[block])

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..extract.blocks import Block, ReadingBlock, as_reading_block, is_ngram_block
+from ..extract.ends import END, shown
 from ..extract.streams import Stream
 from ..extract.terms import FeatureTerms, NamedTerm, Term
 from .table import FeatureTable, Ngrams
@@ -55,7 +56,8 @@ def texts_of(block: ReadingBlock, symbols: Stream, strings: StringStore) -> list
     if block.dtype is np.uint32 and block.feature_kind == "character n-gram":
         # Code points: of the many n-grams of characters each would be taken apart and put together again.
         text = symbols.symbols.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
-        return [text[begin:end] for begin, end in pairwise(symbols.starts.tolist())]
+        texts = [text[begin:end] for begin, end in pairwise(symbols.starts.tolist())]
+        return ["".join(shown(one)) for one in texts] if END in text else texts
     return [block.text(names) for names in names_of(block, symbols, strings)]
 
 

@@ -15,15 +15,24 @@ WITHOUT_SPACES = frozenset({"bo", "ja", "th", "zh"})
 
 
 def default_features(words_min_df: int = 2, characters_min_df: int = 3, within_words: bool = True) -> BlockConfigs:
-    """Word n-grams, and character n-grams within words with marks of capitals, which have a larger penalty."""
+    """Word n-grams, and character n-grams within words with marks of capitals, which have a larger penalty.
+
+    N-grams that are not within words can say where a text begins and ends.
+    """
     return {
-        "words": {"@graft_features": "spacy_graft.TokenNgrams.v1", "attr": "LOWER", "min_df": words_min_df},
+        "words": {
+            "@graft_features": "spacy_graft.TokenNgrams.v1",
+            "attr": "LOWER",
+            "min_df": words_min_df,
+            "ends": True,
+        },
         "characters": {
             "@graft_features": "spacy_graft.CharacterNgrams.v1",
             "min_df": characters_min_df,
             "within_words": within_words,
             "mark_capitals": within_words,
             "penalty_factor": 1.5,
+            "ends": not within_words,
         },
     }
 

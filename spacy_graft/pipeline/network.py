@@ -13,6 +13,7 @@ from spacy.strings import StringStore
 
 from ..extract.bags import Bags
 from ..extract.blocks import Block, ItemBlock, NgramBlock, is_item_block, is_ngram_block
+from ..extract.ends import without_ends
 from ..extract.streams import Stream, stream_of
 from ..extract.unread import read_symbols
 from ..graft.data import TrainingData
@@ -130,7 +131,7 @@ class NetworkSource:
 
     def _ngrams(self, block: NgramBlock, stream: Stream) -> VertexFeatures:
         longest = min(self.max_length, block.max_length or self.max_length)
-        index = NgramIndex.build(stream, block.min_df, longest)
+        index = NgramIndex.build(without_ends(stream), block.min_df, longest)
         names = ("", *block.names(index.alphabet[1:], self.strings))
         nodes, ranks = [], []
         for node, ngram in ngrams_of(index):

@@ -20,6 +20,7 @@ from ..text_classifier import GraftTextClassifier
 from .scorer import COMPLEMENTS, EXPORT_FORMAT, EXPORT_VERSION
 
 if TYPE_CHECKING:
+    from ..extract.characters import CharacterNgrams
     from ..pipeline.textcat import TextCatGraft
 
 ALTERNATIVE = (
@@ -181,17 +182,20 @@ def reading_of(source: Source, name: str, n_features: int) -> dict[str, Any]:
                 f"The model cannot be exported: {n_features:,} of its features are of block {name!r}, whose marks of "
                 f"capitals are not in the format. Train with mark_capitals = false."
             )
-        flags = {"lowercase": block.lowercase, "within_words": block.within_words}
-        return {"symbols": "characters", **flags, "reverse_complement": False}
+        return {"symbols": "characters", **flags_of(block), "reverse_complement": False}
     if isinstance(block, TextCharacters):
-        flags = {"lowercase": block.lowercase, "within_words": block.within_words}
-        return {"symbols": "characters", **flags, "reverse_complement": block.reverse_complement}
+        return {"symbols": "characters", **flags_of(block), "reverse_complement": block.reverse_complement}
     if isinstance(block, TextWords) and block.analyzer is None:
-        return {"symbols": "words", "lowercase": block.lowercase}
+        return {"symbols": "words", "lowercase": block.lowercase, "ends": block.ends}
     if isinstance(block, TextBytes):
-        return {"symbols": "bytes"}
+        return {"symbols": "bytes", "ends": block.ends}
     what = "a function" if isinstance(block, TextWords) else "for integers of 64 bits, which JavaScript does not have"
     raise ValueError(f"The model cannot be exported: its analyzer {name!r} is {what}. {ALTERNATIVE}")
+
+
+def flags_of(block: CharacterNgrams | TextCharacters) -> dict[str, bool]:
+    """How blocks of characters are read, of the options that both kinds have."""
+    return {"lowercase": block.lowercase, "within_words": block.within_words, "ends": block.ends}
 
 
 def features_of_block(snapshot: Snapshot, rows: np.ndarray, length: str) -> dict[str, Any]:

@@ -43,12 +43,17 @@ function meter(value, largest) {
 }
 
 function ngramText(block, ngram) {
-  if (block.symbols === "words") return ngram.join(" ");
-  if (block.symbols === "characters") return ngram;
-  return ngram.replace(/../g, (digits) => {
+  if (block.symbols === "words") return withSigns(ngram.join(" "));
+  if (block.symbols === "characters") return withSigns(ngram);
+  return withSigns(ngram.replace(/[^\x1e]{2}/g, (digits) => {
     const code = parseInt(digits, 16);
     return code > 32 && code < 127 && code !== 92 ? String.fromCharCode(code) : `\\x${digits}`;
-  });
+  }));
+}
+
+// With the signs that people see of the ends of a document.
+function withSigns(text) {
+  return text.replace(/^\x1e/, "\u22a2").replace(/\x1e$/, "\u22a3");
 }
 
 // The label that another one is compared with: the most probable other one. Independent labels have none.

@@ -2,13 +2,15 @@
 // docs/export.md of spacy-graft.
 const SPACES = new Set("\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000");
 const COMPLEMENTS = new Map([..."ACGTUacgtuRYKMBVDHrykmbvdh"].map((base, k) => [base, "TGCAAtgcaaYRMKVBHDyrmkvbhd"[k]]));
+// The symbol of both ends of a document.
+const END = "\x1e";
 // A symbol that no n-gram has, and the key under which a trie has the number of an n-gram.
 const BREAK = "", NUMBER = null;
 
 class ExportedModel {
   constructor(model) {
-    if (model?.format !== "spacy-graft" || model.version !== 2) {
-      throw new Error("This is no model of format 'spacy-graft', version 2: export it again.");
+    if (model?.format !== "spacy-graft" || model.version !== 3) {
+      throw new Error("This is no model of format 'spacy-graft', version 3: export it again.");
     }
     this.model = model;
     this.letters = new Map(Object.entries(model.lowercase?.letters ?? {}));
@@ -104,13 +106,19 @@ class ExportedModel {
 
   // The symbols of a document and their places, as each block sees them.
   _read(document) {
-    const isText = typeof document === "string";
     return this.model.blocks.map((block) => {
-      if (block.symbols === "bytes") return readBytes(isText ? [...document].map(utf8) : Array.from(document, (byte) => [byte]));
-      if (!isText) throw new Error("The model reads characters or words: the document must be a string, not bytes.");
-      const text = [...document], letters = block.lowercase ? this._lowered(text) : [text, text.map((_, place) => place)];
-      return block.symbols === "words" ? readWords(...letters, this.model.words) : readCharacters(...letters, block);
+      const [symbols, places] = this._readBlock(document, block), end = [...document].length;
+      return block.ends && symbols.length ? [[END, ...symbols, END], [[0, 0], ...places, [end, end]]] : [symbols, places];
     });
+  }
+
+  // The symbols of a document and their places, as a block sees them between the ends.
+  _readBlock(document, block) {
+    const isText = typeof document === "string";
+    if (block.symbols === "bytes") return readBytes(isText ? [...document].map(utf8) : Array.from(document, (byte) => [byte]));
+    if (!isText) throw new Error("The model reads characters or words: the document must be a string, not bytes.");
+    const text = [...document], letters = block.lowercase ? this._lowered(text) : [text, text.map((_, place) => place)];
+    return block.symbols === "words" ? readWords(...letters, this.model.words) : readCharacters(...letters, block);
   }
 
   // The characters of a text in lower case, and where each of them is.
@@ -127,7 +135,8 @@ class ExportedModel {
 
 // The symbols of an n-gram: characters, words, or bytes that are written in hexadecimal digits.
 function symbolsOfNgram(block, ngram) {
-  return block.symbols === "bytes" ? ngram.match(/../g).map((digits) => parseInt(digits, 16)) : [...ngram];
+  if (block.symbols !== "bytes") return [...ngram];
+  return ngram.match(/\x1e|../g).map((digits) => (digits === END ? END : parseInt(digits, 16)));
 }
 
 // The n-grams from their last symbol to their first.

@@ -9,15 +9,18 @@ The format is described in docs/export.md. ``scorer.js`` beside this file is the
 from __future__ import annotations
 
 import math
+import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-EXPORT_FORMAT, EXPORT_VERSION = "spacy-graft", 2
+EXPORT_FORMAT, EXPORT_VERSION = "spacy-graft", 3
 SPACES = frozenset("\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000").union(
     map(chr, range(0x2000, 0x200B))
 )
 COMPLEMENTS = dict(zip("ACGTUacgtuRYKMBVDHrykmbvdh", "TGCAAtgcaaYRMKVBHDyrmkvbhd", strict=True))
+#: The symbol of both ends of a document.
+END = "\x1e"
 #: A symbol that no n-gram has, and the key under which a trie has the number of an n-gram.
 BREAK, NUMBER = "", None
 
@@ -122,19 +125,30 @@ class ExportedModel:
     def _read(self, document: str | bytes) -> Iterator[tuple[list[Any], list[Place]]]:
         """Yield the symbols of a document and their places, as each block sees them."""
         for block in self.model["blocks"]:
-            if block["symbols"] == "bytes":
-                yield read_bytes(document)
-            elif not isinstance(document, str):
-                raise ValueError("The model reads characters or words: the document must be a string, not bytes.")
-            else:
-                letters = lowered(document, self.model.get("lowercase") if block["lowercase"] else None)
-                is_words = block["symbols"] == "words"
-                yield read_words(*letters, self.model["words"]) if is_words else read_characters(*letters, block)
+            symbols, places = self._read_block(document, block)
+            if block["ends"] and symbols:
+                symbols, places = [END, *symbols, END], [(0, 0), *places, (len(document), len(document))]
+            yield symbols, places
+
+    def _read_block(self, document: str | bytes, block: dict[str, Any]) -> tuple[list[Any], list[Place]]:
+        """The symbols of a document and their places, as a block sees them between the ends."""
+        if block["symbols"] == "bytes":
+            return read_bytes(document)
+        if not isinstance(document, str):
+            raise ValueError("The model reads characters or words: the document must be a string, not bytes.")
+        letters = lowered(document, self.model.get("lowercase") if block["lowercase"] else None)
+        return (
+            read_words(*letters, self.model["words"])
+            if block["symbols"] == "words"
+            else read_characters(*letters, block)
+        )
 
 
 def symbols_of_ngram(block: dict[str, Any], ngram: Any) -> list[Any]:
     """The symbols of an n-gram: characters, words, or bytes that are written in hexadecimal digits."""
-    return list(bytes.fromhex(ngram) if block["symbols"] == "bytes" else ngram)
+    if block["symbols"] != "bytes":
+        return list(ngram)
+    return [symbol if symbol == END else int(symbol, 16) for symbol in re.findall(f"{END}|..", ngram)]
 
 
 def reversed_trie(ngrams: Iterable[Sequence[Any]]) -> dict[Any, Any]:
