@@ -30,7 +30,7 @@ SETS = (
 #: One fifth of the documents is held out, and a tenth of the others is dev.
 PARTS, DEV_PARTS = 5, 10
 
-WORDS = {"@graft_features": "spacy_graft.TokenNgrams.v1"}
+WORDS = {"@graft_features": "spacy_graft.TokenNgrams.v1", "ends": True}
 CHARACTERS = {
     "@graft_features": "spacy_graft.CharacterNgrams.v1", "within_words": True, "mark_capitals": True,
     "penalty_factor": 1.5,
@@ -49,9 +49,10 @@ def blocks(**found: dict[str, Any]) -> dict[str, Any]:
 #: Settings of a component. Of several, those of the least log-loss on dev.
 VARIANTS: dict[str, tuple[dict[str, Any], ...]] = {
     "default": ({},),
+    "texts without ends": (blocks(words={**WORDS, "ends": False}, characters=CHARACTERS),),
     "words alone": (blocks(words=WORDS),),
     "characters alone": (blocks(characters=CHARACTERS),),
-    "characters across words": (blocks(words=WORDS, characters={**UNMARKED, "within_words": False}),),
+    "characters across words": (blocks(words=WORDS, characters={**UNMARKED, "within_words": False, "ends": True}),),
     "characters with penalty factor 1": (blocks(words=WORDS, characters={**CHARACTERS, "penalty_factor": 1.0}),),
     "case ignored": (blocks(words=WORDS, characters=UNMARKED),),
     "case kept": (blocks(words={**WORDS, "attr": "ORTH"}, characters={**UNMARKED, "lowercase": False}),),

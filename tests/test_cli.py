@@ -758,7 +758,7 @@ def test_debug_data_of_a_good_corpus(tmp_path: Path, train_records: list[Record]
     assert found["findings"] == []
     words, characters = found["memory"]["blocks"]
     assert (words["block"], characters["block"]) == ("words", "characters")
-    assert words["n_symbols"] == sum(len(record["text"].split()) for record in train)
+    assert words["n_symbols"] == sum(len(record["text"].split()) + 2 for record in train)
     assert 0 < words["n_columns"] <= words["n_nodes"]
     assert 0 < found["memory"]["total_bytes"] < found["memory"]["peak_bytes"]
     (only,) = found["label_errors"]
@@ -814,8 +814,8 @@ def test_debug_data_extrapolates_from_a_sample(
     found = debug_data(tmp_path, train_records, dev_records)
     assert found["label_errors"] is None
     assert (found["memory"]["n_documents"], found["memory"]["n_measured"]) == (120, 60)
-    n_words = sum(len(record["text"].split()) for record in train_records)
-    assert found["memory"]["blocks"][0]["n_symbols"] == pytest.approx(n_words, rel=0.1)
+    n_symbols = sum(len(record["text"].split()) + 2 for record in train_records)
+    assert found["memory"]["blocks"][0]["n_symbols"] == pytest.approx(n_symbols, rel=0.1)
 
 
 def test_debug_data_prints_tables(tmp_path: Path, train_records: list[Record], dev_records: list[Record]) -> None:

@@ -15,7 +15,7 @@ from spacy.strings import hash_string
 import spacy_graft
 from spacy_graft import Grafting, GraftingPath, GraftTextClassifier
 from spacy_graft.extract.characters import CharacterNgrams
-from spacy_graft.extract.ends import END, END_KEY, shown, with_ends, without_ends
+from spacy_graft.extract.ends import TEXT_END, END_KEY, shown, with_ends, without_ends
 from spacy_graft.extract.lengths import WORDS, document_length, document_lengths, length_of_words
 from spacy_graft.extract.letters import words_of
 from spacy_graft.extract.streams import Stream
@@ -44,25 +44,25 @@ def words_block(**options: Any) -> dict[str, Any]:
 
 
 def test_tokens_have_the_hash_of_the_name():
-    assert hash_string(END) == END_KEY
-    assert END.isspace()  # so it is in no word
-    assert words_of(f"a{END}b") == ["a", "b"]
+    assert hash_string(TEXT_END) == END_KEY
+    assert TEXT_END.isspace()  # so it is in no word
+    assert words_of(f"a{TEXT_END}b") == ["a", "b"]
 
 
 @given(st.lists(st.lists(st.integers(0, 5), max_size=4), max_size=6))
 def test_each_document_that_has_symbols_has_two_more(documents):
     text = Stream.join([np.array(document, np.uint32) for document in documents], np.uint32)
-    expected = [[ord(END), *document, ord(END)] if document else [] for document in documents]
-    both = with_ends(text, ord(END))
+    expected = [[ord(TEXT_END), *document, ord(TEXT_END)] if document else [] for document in documents]
+    both = with_ends(text, ord(TEXT_END))
     assert [document.tolist() for document in both] == expected
     assert both.symbols.dtype == np.uint32
     assert [document.tolist() for document in without_ends(both)] == documents
 
 
 def test_what_people_see():
-    assert list(shown([END, "what"])) == ["⊢", "what"]
-    assert list(shown(["?", END])) == ["?", "⊣"]
-    assert list(shown([END, "so", END])) == ["⊢", "so", "⊣"]
+    assert list(shown([TEXT_END, "what"])) == ["⊢", "what"]
+    assert list(shown(["?", TEXT_END])) == ["?", "⊣"]
+    assert list(shown([TEXT_END, "so", TEXT_END])) == ["⊢", "so", "⊣"]
     assert shown(["so"]) == ["so"]
 
 
@@ -74,7 +74,9 @@ def test_ends_are_symbols_like_others(analyzer, learner):
 
     def framed(texts):
         symbols = [words_of(text) if analyzer == "word" else text for text in texts]
-        return [(" " * (analyzer == "word")).join([END, *of_text, END]) if of_text else "" for of_text in symbols]
+        return [
+            (" " * (analyzer == "word")).join([TEXT_END, *of_text, TEXT_END]) if of_text else "" for of_text in symbols
+        ]
 
     model = GraftTextClassifier(learner, analyzer=analyzer).fit(TEXTS, LABELS)
     texts = [*TEXTS, "", "what", "else"]
@@ -142,7 +144,7 @@ def test_each_symbol_has_a_place(block, text):
     if len(places):
         assert places[0].tolist() == [0, 0]
         assert places[-1].tolist() == [len(text)] * 2
-        assert block.names(symbols, doc.vocab.strings)[0] == END
+        assert block.names(symbols, doc.vocab.strings)[0] == TEXT_END
     assert (places[1:] >= places[:-1]).all()
     assert block.values(block.names(symbols, doc.vocab.strings), doc.vocab.strings).tolist() == symbols.tolist()
 

@@ -25,7 +25,7 @@ from conftest import WORDS, make_examples, make_nlp, make_records
 from spacy_graft import GraftClassifier, Grafting, GraftingPath, GraftTextClassifier
 from spacy_graft.cli.app import app
 from spacy_graft.extract.ends import shown
-from spacy_graft.portable.scorer import END, ExportedModel
+from spacy_graft.portable.scorer import END_SYMBOL, ExportedModel
 
 node = pytest.mark.skipif(shutil.which("node") is None, reason="needs Node")
 
@@ -164,8 +164,10 @@ def test_python_explains_as_the_estimator(name: str, models: dict[str, GraftText
             ngram = block["ngrams"][part["ngram"]]
             name = " ".join(ngram) if block["symbols"] == "words" else ngram
             if block["symbols"] == "bytes":
-                begin, end = (END * is_end for is_end in (ngram.startswith(END), ngram.endswith(END)))
-                name = f"{begin}{bytes.fromhex(ngram.strip(END))!r}{end}"
+                begin, end = (
+                    END_SYMBOL * is_end for is_end in (ngram.startswith(END_SYMBOL), ngram.endswith(END_SYMBOL))
+                )
+                name = f"{begin}{bytes.fromhex(ngram.strip(END_SYMBOL))!r}{end}"
             name = "".join(shown(name))
             weights = {str(scorer.model["labels"][label]): weight for label, weight in block["weights"][part["ngram"]]}
             for label in explanation:

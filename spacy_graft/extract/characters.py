@@ -13,7 +13,7 @@ from ..options import check_flags
 from ..registry import graft_features
 from .batches import BatchReader, TokenBatch
 from .blocks import BlockKind
-from .ends import END, places_with_ends, shown, with_ends
+from .ends import TEXT_END, places_with_ends, shown, with_ends
 from .letters import framed_words, places_in_text
 from .options import check_settings
 from .spelling import AS_WRITTEN, FLAGGED, LOWERED, Spelling
@@ -104,7 +104,7 @@ class CharacterNgrams(BatchReader):
         text = self._spelling.spell(tokens)
         if self.within_words:
             return framed_words(text)[0]
-        return with_ends(text, ord(END)) if self.ends else text
+        return with_ends(text, ord(TEXT_END)) if self.ends else text
 
     @property
     def _spelling(self) -> Spelling:

@@ -10,7 +10,7 @@ from .streams import Stream, has_code_points
 
 #: The name of the symbol before a text and behind it: U+001E, the record separator. It is white space, which is in no
 #: word, and a small code point, so that texts in Latin script still take a byte a character.
-END = "\x1e"
+TEXT_END = "\x1e"
 #: What people see of it before a text, and behind.
 BEGIN_SIGN, END_SIGN = "⊢", "⊣"
 #: The symbol as spaCy's hash of the name, which tokens have.
@@ -34,7 +34,7 @@ def with_ends(text: Stream, end: int | np.unsignedinteger) -> Stream:
 
 def without_ends(text: Stream) -> Stream:
     """Return the same documents without the symbols of the ends."""
-    kept = text.symbols != (ord(END) if has_code_points(text.symbols) else END_KEY)
+    kept = text.symbols != (ord(TEXT_END) if has_code_points(text.symbols) else END_KEY)
     places = np.concatenate([np.zeros(1, np.int64), np.cumsum(kept)])
     return Stream(text.symbols[kept], places[text.starts])
 
@@ -49,9 +49,9 @@ def places_with_ends(places: np.ndarray, length: int) -> np.ndarray:
 
 def shown(names: Sequence[str]) -> Sequence[str]:
     """Return the names of an n-gram's symbols as people see them."""
-    if END not in (names[0], names[-1]):
+    if TEXT_END not in (names[0], names[-1]):
         return names
     own = list(names)
-    own[0] = BEGIN_SIGN if own[0] == END else own[0]
-    own[-1] = END_SIGN if own[-1] == END else own[-1]
+    own[0] = BEGIN_SIGN if own[0] == TEXT_END else own[0]
+    own[-1] = END_SIGN if own[-1] == TEXT_END else own[-1]
     return own

@@ -19,7 +19,7 @@ from ..digests import text_key
 from ..options import check_flags
 from .batches import bounds
 from .blocks import WORD_VECTOR, BlockKind
-from .ends import BEGIN_SIGN, END, END_SIGN, places_with_ends, shown, with_ends
+from .ends import BEGIN_SIGN, TEXT_END, END_SIGN, places_with_ends, shown, with_ends
 from .items import integer_names, integer_symbols
 from .letters import code_points, framed_words, places_in_text, word_pattern, words_of
 from .options import check_settings
@@ -155,7 +155,7 @@ class TextCharacters(SequenceReader):
     def _written(self, text: str) -> str:
         text = text.lower() if self.lowercase else text
         if self.ends and text:
-            return f"{END}{text}{END}"
+            return f"{TEXT_END}{text}{TEXT_END}"
         if not self.reverse_complement:
             return text
         return text + (" " if self.within_words else "\0") + text[::-1].translate(BASES)
@@ -210,7 +210,7 @@ class TextWords(SequenceReader):
     def stream(self, documents: Sequence[Any], words: Words, grow: bool) -> Stream:
         known, read = words.numbers, self._words_of(documents)
         if self.ends:
-            read = [[END, *of_document, END] if of_document else of_document for of_document in read]
+            read = [[TEXT_END, *of_document, TEXT_END] if of_document else of_document for of_document in read]
         if grow:
             numbers = [words.add(word) for of_document in read for word in of_document]
         else:
@@ -288,16 +288,16 @@ class TextBytes(SequenceReader):
         return with_ends(stream, END_OF_BYTES) if self.ends else stream
 
     def names(self, symbols: np.ndarray, strings: Words) -> tuple[str, ...]:
-        return tuple(END if symbol == END_OF_BYTES else f"{symbol - 1:02x}" for symbol in symbols.tolist())
+        return tuple(TEXT_END if symbol == END_OF_BYTES else f"{symbol - 1:02x}" for symbol in symbols.tolist())
 
     def values(self, names: Sequence[str], strings: Words) -> np.ndarray:
-        if not all(re.fullmatch(f"[0-9a-f]{{2}}|{END}", name) for name in names):
+        if not all(re.fullmatch(f"[0-9a-f]{{2}}|{TEXT_END}", name) for name in names):
             raise ValueError("Symbols of bytes are two hexadecimal digits each.")
-        return np.array([END_OF_BYTES if name == END else int(name, 16) + 1 for name in names], np.uint32)
+        return np.array([END_OF_BYTES if name == TEXT_END else int(name, 16) + 1 for name in names], np.uint32)
 
     def text(self, names: Sequence[str]) -> str:
-        written = repr(bytes.fromhex("".join(name for name in names if name != END)))
-        return f"{BEGIN_SIGN if names[0] == END else ''}{written}{END_SIGN if names[-1] == END else ''}"
+        written = repr(bytes.fromhex("".join(name for name in names if name != TEXT_END)))
+        return f"{BEGIN_SIGN if names[0] == TEXT_END else ''}{written}{END_SIGN if names[-1] == TEXT_END else ''}"
 
     def offsets(self, document: Any) -> np.ndarray:
         places = np.arange(len(document), dtype=np.int64)

@@ -14,7 +14,7 @@ from ..options import check_flags
 from ..registry import graft_features
 from .batches import BatchReader, TokenBatch
 from .blocks import BlockKind
-from .ends import END, places_with_ends, shown, with_ends
+from .ends import TEXT_END, places_with_ends, shown, with_ends
 from .items import integer_names, integer_symbols, string_symbols
 from .options import check_settings
 from .streams import Stream
@@ -145,7 +145,7 @@ class TokenNgrams(TokenReader):
     def stream(self, tokens: TokenBatch) -> Stream:
         """Return the values of the attribute: uint64."""
         values = super().stream(tokens)
-        return with_ends(values, tokens.strings.add(END)) if self.ends else values
+        return with_ends(values, tokens.strings.add(TEXT_END)) if self.ends else values
 
     def offsets(self, doc: Doc) -> np.ndarray:
         """Return where in ``doc.text`` each symbol starts and ends: int32 (n_symbols, 2)."""

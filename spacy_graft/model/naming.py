@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..extract.blocks import Block, ReadingBlock, as_reading_block, is_ngram_block
-from ..extract.ends import END, shown
+from ..extract.ends import TEXT_END, shown
 from ..extract.streams import Stream
 from ..extract.terms import FeatureTerms, NamedTerm, Term
 from .table import FeatureTable, Ngrams
@@ -57,7 +57,7 @@ def texts_of(block: ReadingBlock, symbols: Stream, strings: StringStore) -> list
         # Code points: of the many n-grams of characters each would be taken apart and put together again.
         text = symbols.symbols.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
         texts = [text[begin:end] for begin, end in pairwise(symbols.starts.tolist())]
-        return ["".join(shown(one)) for one in texts] if END in text else texts
+        return ["".join(shown(one)) for one in texts] if TEXT_END in text else texts
     return [block.text(names) for names in names_of(block, symbols, strings)]
 
 

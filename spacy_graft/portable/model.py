@@ -182,9 +182,9 @@ def reading_of(source: Source, name: str, n_features: int) -> dict[str, Any]:
                 f"The model cannot be exported: {n_features:,} of its features are of block {name!r}, whose marks of "
                 f"capitals are not in the format. Train with mark_capitals = false."
             )
-        return {"symbols": "characters", **flags_of(block), "reverse_complement": False}
+        return {"symbols": "characters", **flags_of_characters(block), "reverse_complement": False}
     if isinstance(block, TextCharacters):
-        return {"symbols": "characters", **flags_of(block), "reverse_complement": block.reverse_complement}
+        return {"symbols": "characters", **flags_of_characters(block), "reverse_complement": block.reverse_complement}
     if isinstance(block, TextWords) and block.analyzer is None:
         return {"symbols": "words", "lowercase": block.lowercase, "ends": block.ends}
     if isinstance(block, TextBytes):
@@ -193,7 +193,7 @@ def reading_of(source: Source, name: str, n_features: int) -> dict[str, Any]:
     raise ValueError(f"The model cannot be exported: its analyzer {name!r} is {what}. {ALTERNATIVE}")
 
 
-def flags_of(block: CharacterNgrams | TextCharacters) -> dict[str, bool]:
+def flags_of_characters(block: CharacterNgrams | TextCharacters) -> dict[str, bool]:
     """How blocks of characters are read, of the options that both kinds have."""
     return {"lowercase": block.lowercase, "within_words": block.within_words, "ends": block.ends}
 

@@ -20,7 +20,7 @@ SPACES = frozenset("\t\n\v\f\r\x1c\x1d\x1e\x1f \x85\xa0\u1680\u2028\u2029\u202f\
 )
 COMPLEMENTS = dict(zip("ACGTUacgtuRYKMBVDHrykmbvdh", "TGCAAtgcaaYRMKVBHDyrmkvbhd", strict=True))
 #: The symbol of both ends of a document.
-END = "\x1e"
+END_SYMBOL = "\x1e"
 #: A symbol that no n-gram has, and the key under which a trie has the number of an n-gram.
 BREAK, NUMBER = "", None
 
@@ -127,7 +127,7 @@ class ExportedModel:
         for block in self.model["blocks"]:
             symbols, places = self._read_block(document, block)
             if block["ends"] and symbols:
-                symbols, places = [END, *symbols, END], [(0, 0), *places, (len(document), len(document))]
+                symbols, places = [END_SYMBOL, *symbols, END_SYMBOL], [(0, 0), *places, (len(document), len(document))]
             yield symbols, places
 
     def _read_block(self, document: str | bytes, block: dict[str, Any]) -> tuple[list[Any], list[Place]]:
@@ -148,7 +148,7 @@ def symbols_of_ngram(block: dict[str, Any], ngram: Any) -> list[Any]:
     """The symbols of an n-gram: characters, words, or bytes that are written in hexadecimal digits."""
     if block["symbols"] != "bytes":
         return list(ngram)
-    return [symbol if symbol == END else int(symbol, 16) for symbol in re.findall(f"{END}|..", ngram)]
+    return [symbol if symbol == END_SYMBOL else int(symbol, 16) for symbol in re.findall(f"{END_SYMBOL}|..", ngram)]
 
 
 def reversed_trie(ngrams: Iterable[Sequence[Any]]) -> dict[Any, Any]:
