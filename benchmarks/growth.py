@@ -86,7 +86,7 @@ def trained(
     on_disk.SHARD_SIZE = shard_size
 
     def fitted(l1: float, texts: Iterable[str], labels: list[str], name: str) -> GraftTextClassifier:
-        model = GraftTextClassifier(Grafting(l1=l1, tol=1e-3), min_df=1, lowercase=False)
+        model = GraftTextClassifier(Grafting(l1=l1, tol=1e-3), analyzer="char", min_df=1, lowercase=False)
         return model.fit(texts, labels, shards=place_of(place, str(folder / name), threads))
 
     labels = [str(label.startswith("comp")) for _, label in grown(data, megabytes)]

@@ -165,9 +165,12 @@ TASKS: dict[str, tuple[str, Callable[[Path], Task]]] = {
 
 
 def ours(l1: float | None = None, **options: Any) -> Any:
-    """Our classifier, with the default learner or at an L1 strength."""
+    """Our classifier, over characters or bytes without ends, with the default learner or at an L1 strength."""
     from spacy_graft import Grafting, GraftTextClassifier
 
+    options = {"analyzer": "char", **options}
+    if "reverse_complement" not in options:
+        options["ends"] = False
     return GraftTextClassifier(None if l1 is None else Grafting(l1=l1), **options)
 
 
@@ -215,8 +218,8 @@ def one_line(text: Any) -> str:
 #: By task: what each row is called, and its model.
 METHODS: dict[str, dict[str, Callable[[], Any]]] = {
     "files": {
-        "GraftTextClassifier(analyzer='byte')": lambda: ours(analyzer="byte"),
-        "GraftTextClassifier(Grafting(l1=1.0), analyzer='byte')": lambda: ours(1.0, analyzer="byte"),
+        "GraftTextClassifier(analyzer='byte', ends=False)": lambda: ours(analyzer="byte"),
+        "GraftTextClassifier(Grafting(l1=1.0), analyzer='byte', ends=False)": lambda: ours(1.0, analyzer="byte"),
         **{
             f"byte n-grams, n = {n if low == n else f'{low} to {n}'}, LinearSVC": lambda low=low, n=n: counted(
                 "LinearSVC", analyzer="char", lowercase=False, ngram_range=(low, n), binary=True
@@ -226,8 +229,8 @@ METHODS: dict[str, dict[str, Callable[[], Any]]] = {
         "fastText, bytes as words, n = 1 to 4": lambda: FastText(wordNgrams=4),
     },
     "languages": {
-        "GraftTextClassifier()": ours,
-        "GraftTextClassifier(Grafting(l1=1.0))": lambda: ours(1.0),
+        "GraftTextClassifier(analyzer='char', ends=False)": ours,
+        "GraftTextClassifier(Grafting(l1=1.0), analyzer='char', ends=False)": lambda: ours(1.0),
         "characters, n = 1 to 4, LogisticRegression": lambda: counted(
             "LogisticRegression", analyzer="char", ngram_range=(1, 4), binary=True
         ),
@@ -238,8 +241,8 @@ METHODS: dict[str, dict[str, Callable[[], Any]]] = {
         "fastText, characters of words, n = 2 to 4": lambda: FastText(minn=2, maxn=4),
     },
     "messages": {
-        "GraftTextClassifier()": ours,
-        "GraftTextClassifier(Grafting(l1=1.0))": lambda: ours(1.0),
+        "GraftTextClassifier(analyzer='char', ends=False)": ours,
+        "GraftTextClassifier(Grafting(l1=1.0), analyzer='char', ends=False)": lambda: ours(1.0),
         "characters, n = 1 to 5, LogisticRegression": lambda: counted(
             "LogisticRegression", analyzer="char", ngram_range=(1, 5), binary=True
         ),
@@ -250,8 +253,8 @@ METHODS: dict[str, dict[str, Callable[[], Any]]] = {
         "fastText, words, n = 1 to 2": lambda: FastText(wordNgrams=2),
     },
     "reviews": {
-        "GraftTextClassifier(min_df=5)": lambda: ours(min_df=5),
-        "GraftTextClassifier(Grafting(l1=10.0), min_df=5)": lambda: ours(10.0, min_df=5),
+        "GraftTextClassifier(min_df=5, analyzer='char', ends=False)": lambda: ours(min_df=5),
+        "GraftTextClassifier(Grafting(l1=10.0), min_df=5, analyzer='char', ends=False)": lambda: ours(10.0, min_df=5),
         "GraftTextClassifier(analyzer=['word', 'char_wb'], min_df=5)": lambda: ours(
             analyzer=["word", "char_wb"], min_df=5, penalty_factor=[1.0, 1.5]
         ),
@@ -263,8 +266,10 @@ METHODS: dict[str, dict[str, Callable[[], Any]]] = {
         "fastText, words, n = 1 to 2": lambda: FastText(wordNgrams=2),
     },
     "dna": {
-        "GraftTextClassifier(reverse_complement=True)": lambda: ours(reverse_complement=True),
-        "GraftTextClassifier(Grafting(l1=10.0), reverse_complement=True)": lambda: ours(10.0, reverse_complement=True),
+        "GraftTextClassifier(reverse_complement=True, analyzer='char')": lambda: ours(reverse_complement=True),
+        "GraftTextClassifier(Grafting(l1=10.0), reverse_complement=True, analyzer='char')": lambda: ours(
+            10.0, reverse_complement=True
+        ),
         **{
             f"k-mers, k = {k}, LinearSVC": lambda k=k: counted(
                 "LinearSVC", analyzer="char", ngram_range=(k, k), binary=True
@@ -478,7 +483,7 @@ INTRODUCTION = """
 
 `python benchmarks/strings.py --data DATA`
 
-`GraftTextClassifier` with its defaults, and with one fixed L1 strength, beside what its users have otherwise:
+`GraftTextClassifier` over characters or bytes with its default learner, and with one fixed L1 strength, beside what its users have otherwise:
 `CountVectorizer` with n-grams up to a fixed length before `LogisticRegression` or `LinearSVC`, all with their default
 strength (C = 1), and fastText (25 epochs, learning rate 0.5). With its default learner, `GraftTextClassifier` chooses
 size and strength by cross-validation while it is trained; the others do not choose, which makes them faster to train.

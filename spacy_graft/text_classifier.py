@@ -72,7 +72,7 @@ class GraftTextClassifier(LinearClassifier):
         the default also chooses their strength (``vectors_choices``). ``Grafting(l1=1.0)`` is ten times faster or more
         and gives fewer features, which are easier to read; with a larger ``l1`` still fewer.
     analyzer : str, callable, or list of these
-        What n-grams are made of:
+        What n-grams are made of; by default words, and characters within words:
 
         - ``"char"``: characters, with white space;
         - ``"char_wb"``: characters of one word, with a space on either side;
@@ -88,8 +88,9 @@ class GraftTextClassifier(LinearClassifier):
         Longest n-gram in characters, words, bytes or integers; any length if None.
     lowercase : bool
         Whether strings are lower-cased, unless the analyzer is ``"byte"`` or a function.
-    penalty_factor : float, or list of float
+    penalty_factor : float, list of float, or None
         Factor of the penalty of features: with several analyzers, features of those with a larger one are used less.
+        None means 1, but 1.5 for characters beside words: of a word and a part of it, the word is preferred.
     reverse_complement : bool
         For nucleic acids and the analyzer ``"char"``: a feature is an n-gram or its reverse complement, which count as
         one. Bases are A, C, G, T or U, and IUPAC's codes for several of them.
@@ -143,7 +144,7 @@ class GraftTextClassifier(LinearClassifier):
     >>> from spacy_graft import Grafting, GraftTextClassifier
     >>> texts = ["unlucky end", "lucky end", "an unfair game", "a fair game", "untold", "told"] * 5
     >>> labels = ["-", "+", "-", "+", "-", "+"] * 5
-    >>> model = GraftTextClassifier(Grafting(l1=1.0)).fit(texts, labels)
+    >>> model = GraftTextClassifier(Grafting(l1=1.0), analyzer="char").fit(texts, labels)
     >>> model.predict(["an uneven game", "an even game"])
     array(['-', '+'], dtype='<U1')
     >>> [(feature.text, feature.df) for feature in model.features()]
@@ -163,12 +164,6 @@ class GraftTextClassifier(LinearClassifier):
 
     >>> model.explain(["an uneven game"])[0]["-"].contributions[0].members[0].places
     ((Span(start=3, end=5, first_token=0, end_token=0),),)
-
-    Words and the characters in them, as the spaCy component has them by default:
-
-    >>> model = GraftTextClassifier(analyzer=["word", "char_wb"], min_df=[2, 3], penalty_factor=[1.0, 1.5])
-    >>> model.fit(texts, labels).predict_proba(["unheard"]).shape
-    (1, 2)
 
     Several labels for each text; none of them excludes another:
 
@@ -191,11 +186,11 @@ class GraftTextClassifier(LinearClassifier):
         self,
         learner: Grafting | GraftingPath | CoordinateAscent | None = None,
         *,
-        analyzer: Analyzer | Sequence[Analyzer] = "char",
+        analyzer: Analyzer | Sequence[Analyzer] = ("word", "char_wb"),
         min_df: int | Sequence[int] = 2,
         max_length: int | Sequence[int | None] | None = None,
         lowercase: bool = True,
-        penalty_factor: float | Sequence[float] = 1.0,
+        penalty_factor: float | Sequence[float] | None = None,
         reverse_complement: bool = False,
         ends: bool = True,
         multilabel: bool = False,
@@ -359,6 +354,8 @@ class GraftTextClassifier(LinearClassifier):
             raise ValueError("GraftTextClassifier: analyzer must name at least one, but is empty.")
         names = names_of_analyzers(analyzers)
         options = {name: self._for_each(name, names) for name in ("min_df", "max_length", "penalty_factor")}
+        if self.penalty_factor is None:
+            options["penalty_factor"] = default_penalty_factors(analyzers)
         readers = {}
         for k, (name, analyzer) in enumerate(zip(names, analyzers, strict=True)):
             readers[name] = self._reader(analyzer, {option: values[k] for option, values in options.items()})
@@ -566,6 +563,12 @@ def judge_of(documents: ReadDocuments, learner: GraftingPath, shares: np.ndarray
     values = documents.targets.dense
     targets = PlainTargets(values, np.ones(values.shape, np.bool_), documents.weights)
     return Judge(targets, documents.targets.exclusive, shares, learner.locks_weights)
+
+
+def default_penalty_factors(analyzers: list[Any]) -> list[float]:
+    """The factor of each analyzer: of a word and a part of it in nearly the same documents, the word is selected."""
+    with_words = any(callable(analyzer) or analyzer == "word" for analyzer in analyzers)
+    return [1.5 if with_words and analyzer in ("char", "char_wb") else 1.0 for analyzer in analyzers]
 
 
 def names_of_analyzers(analyzers: list[Any]) -> list[str]:

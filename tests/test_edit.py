@@ -429,7 +429,7 @@ def test_vertices_of_a_network_are_denied():
 def test_estimators_take_constraints(tmp_path):
     texts, labels = [record["text"] for record in RECORDS], [record["label"] for record in RECORDS]
     constraints = Constraints(deny=["*goal*", "salt"], signs={"sport": "positive"}, locked={"drums": {"music": 1.5}})
-    model = GraftTextClassifier(Grafting(l1=0.5, constraints=constraints)).fit(texts, labels)
+    model = GraftTextClassifier(Grafting(l1=0.5, constraints=constraints), analyzer="char").fit(texts, labels)
     names = model.get_feature_names_out().tolist()
     assert not [name for name in names if "goal" in name or name == "salt"]
     weights = model.coef_.toarray()

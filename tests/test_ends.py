@@ -15,7 +15,7 @@ from spacy.strings import hash_string
 import spacy_graft
 from spacy_graft import Grafting, GraftingPath, GraftTextClassifier
 from spacy_graft.extract.characters import CharacterNgrams
-from spacy_graft.extract.ends import TEXT_END, END_KEY, shown, with_ends, without_ends
+from spacy_graft.extract.ends import END_KEY, TEXT_END, shown, with_ends, without_ends
 from spacy_graft.extract.lengths import WORDS, document_length, document_lengths, length_of_words
 from spacy_graft.extract.letters import words_of
 from spacy_graft.extract.streams import Stream
@@ -117,7 +117,7 @@ def test_readers_without_ends_ignore_the_option(analyzer):
 
 
 def test_a_reverse_complement_has_no_ends():
-    model = GraftTextClassifier(LEARNER, reverse_complement=True).fit(["ACGG", "ACTT"] * 9, [0, 1] * 9)
+    model = GraftTextClassifier(LEARNER, analyzer="char", reverse_complement=True).fit(["ACGG", "ACTT"] * 9, [0, 1] * 9)
     assert not any("⊢" in feature.text for feature in model.features())
 
 

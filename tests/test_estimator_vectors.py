@@ -132,7 +132,7 @@ def test_what_is_refused() -> None:
             model.fit(documents, LABELS, vectors=vectors)
 
     of_texts, items = GraftTextClassifier(LEARNER, analyzer="word"), [text.split() for text in TEXTS]
-    refuse("vectors are of words, but the analyzers are 'char'", GraftTextClassifier(LEARNER), TEXTS)
+    refuse("vectors are of words, but the analyzers are 'char'", GraftTextClassifier(LEARNER, analyzer="char"), TEXTS)
     refuse("CoordinateAscent has no weights for vectors", GraftClassifier(CoordinateAscent()), items)
     refuse("CoordinateAscent has no weights", GraftTextClassifier(CoordinateAscent(), analyzer="word"), TEXTS)
     refuse(r"The vectors are 3\. Make them with WordVectors", of_texts, TEXTS, 3)

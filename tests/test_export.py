@@ -115,7 +115,7 @@ def models() -> dict[str, GraftTextClassifier]:
 
 
 def fitted(y: Any = LABELS, learner: Any = LEARNER, texts: Any = TEXTS, **options: Any) -> GraftTextClassifier:
-    return GraftTextClassifier(learner, **options).fit(texts, y)
+    return GraftTextClassifier(learner, **{"analyzer": "char", **options}).fit(texts, y)
 
 
 def scorer_of(model: Any) -> ExportedModel:

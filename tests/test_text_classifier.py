@@ -583,13 +583,30 @@ def test_columns_that_only_numpy_can_read_are_documents_and_labels() -> None:
         def to_numpy(self) -> np.ndarray:
             raise ValueError("Needed to copy")
 
-    model = GraftTextClassifier(LEARNER).fit(Column(TEXTS), Column(LABELS))
+    model = GraftTextClassifier(LEARNER, analyzer="char").fit(Column(TEXTS), Column(LABELS))
     np.testing.assert_array_equal(model.predict_proba(Column(TEXTS)), fitted().predict_proba(TEXTS))
 
 
 def test_a_sparse_matrix_is_no_list_of_documents() -> None:
     with pytest.raises(ValueError, match="Documents must be a list or a column of texts, but are <"):
         GraftTextClassifier(analyzer="integer").fit(scipy.sparse.csr_array(np.eye(4, dtype=int)), [0, 1, 0, 1])
+
+
+def test_the_default_is_words_and_characters_within_words() -> None:
+    """Of a word and a part of it in the same documents, the word is selected."""
+    given = {"analyzer": ["word", "char_wb"], "penalty_factor": [1.0, 1.5]}
+    models = [GraftTextClassifier(LEARNER, **options).fit(TEXTS, LABELS) for options in ({}, given)]
+    names = [model.get_feature_names_out().tolist() for model in models]
+    assert names[0] == names[1]
+    assert names[0][0].startswith("word__")
+    np.testing.assert_array_equal(*(model.predict_proba(TEXTS) for model in models))
+    model = GraftTextClassifier(Grafting(l1=1.0)).fit(["good", "bad"] * 10, [1, 0] * 10)
+    assert {feature.block for feature in model.features()} == {"word"}
+
+
+def test_characters_alone_have_the_factor_one() -> None:
+    models = [GraftTextClassifier(LEARNER, analyzer="char", penalty_factor=factor) for factor in (None, 1.0)]
+    np.testing.assert_array_equal(*(model.fit(TEXTS, LABELS).predict_proba(TEXTS) for model in models))
 
 
 def test_two_locked_names_of_one_feature_are_refused() -> None:

@@ -19,7 +19,7 @@ from ..digests import text_key
 from ..options import check_flags
 from .batches import bounds
 from .blocks import WORD_VECTOR, BlockKind
-from .ends import BEGIN_SIGN, TEXT_END, END_SIGN, places_with_ends, shown, with_ends
+from .ends import BEGIN_SIGN, END_SIGN, TEXT_END, places_with_ends, shown, with_ends
 from .items import integer_names, integer_symbols
 from .letters import code_points, framed_words, places_in_text, word_pattern, words_of
 from .options import check_settings
