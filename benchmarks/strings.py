@@ -483,15 +483,14 @@ INTRODUCTION = """
 
 `python benchmarks/strings.py --data DATA`
 
-`GraftTextClassifier` over characters or bytes with its default learner, and with one fixed L1 strength, beside what its users have otherwise:
-`CountVectorizer` with n-grams up to a fixed length before `LogisticRegression` or `LinearSVC`, all with their default
-strength (C = 1), and fastText (25 epochs, learning rate 0.5). With its default learner, `GraftTextClassifier` chooses
-size and strength by cross-validation while it is trained; the others do not choose, which makes them faster to train.
-Each row is a process of its own: CPU seconds after imports, reading and compilation, and memory above what was held
-then. Files, translations and their numbers are those of the machine; the reads are made by the script. Rows of
-`Grafting` are of rounds of 100 pairs (`n_best=100`), the default when they were measured. By rounds that double the
-model, the default now, languages take 1.5 s; messages, reviews and reads take as long as here.
-"""
+`GraftTextClassifier` over characters or bytes with its default learner, and with one fixed L1 strength, beside what its
+users have otherwise: `CountVectorizer` with n-grams up to a fixed length before `LogisticRegression` or `LinearSVC`,
+all with their default strength (C = 1), and fastText (25 epochs, learning rate 0.5). With its default learner,
+`GraftTextClassifier` chooses size and strength by cross-validation while it is trained; the others do not choose, which
+makes them faster to train. Each row is a process of its own: CPU seconds after imports, reading and compilation, and
+memory above what was held then. Files, translations and their numbers are those of the machine; the reads are made by
+the script. Rows of `Grafting` are of rounds of 100 pairs (`n_best=100`), the default when they were measured. By rounds
+that double the model, the default now, languages take 1.5 s; messages, reviews and reads take as long as here. """
 
 
 def measure(function: Callable[..., Iterator[Result]], *arguments: Any) -> Result:
