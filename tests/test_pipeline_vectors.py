@@ -499,7 +499,7 @@ def test_the_shipped_config_trains_with_a_text_file(corpus: Path, tmp_path: Path
     nlp = spacy.load(tmp_path / "out" / "model-best")
     report = component_of(nlp).report
     assert report is not None
-    assert report.vectors_ridge in (0.0, 0.03, 0.1)
+    assert report.vectors_ridge in (0.0, 0.03, 0.1, 0.3)
     assert nlp("the soup of the day").cats["food"] > 0.5
 
 
