@@ -92,7 +92,7 @@ class GraftTextClassifier(LinearClassifier):
         Factor of the penalty of features: with several analyzers, features of those with a larger one are used less.
         None means 1, but 1.5 for characters beside words: of a word and a part of it, the word is preferred.
     reverse_complement : bool
-        For nucleic acids and the analyzer ``"char"``: a feature is an n-gram or its reverse complement, which count as
+        For nucleic acids, with ``analyzer="char"``: a feature is an n-gram or its reverse complement, which count as
         one. Bases are A, C, G, T or U, and IUPAC's codes for several of them.
     ends : bool
         Whether the ends of a document are symbols as well, so that n-grams can say where it begins and where it ends:
@@ -375,7 +375,10 @@ class GraftTextClassifier(LinearClassifier):
 
     def _reader(self, analyzer: Any, options: dict[str, Any]) -> SequenceReader:
         if self.reverse_complement and analyzer not in ("char", "char_wb"):
-            raise ValueError("GraftTextClassifier: reverse_complement is for characters, but analyzer is not 'char'.")
+            raise ValueError(
+                f"GraftTextClassifier: reverse_complement is for characters, but there is the analyzer "
+                f"{analyzer!r:.60}. Set analyzer='char'."
+            )
         if analyzer in ("char", "char_wb"):
             return TextCharacters(
                 **options,
