@@ -107,8 +107,10 @@ class ExportedModel {
   // The symbols of a document and their places, as each block sees them.
   _read(document) {
     return this.model.blocks.map((block) => {
-      const [symbols, places] = this._readBlock(document, block), end = [...document].length;
-      return block.ends && symbols.length ? [[END, ...symbols, END], [[0, 0], ...places, [end, end]]] : [symbols, places];
+      const [symbols, places] = this._readBlock(document, block);
+      if (!block.ends || !symbols.length) return [symbols, places];
+      const end = [...document].length;
+      return [[END, ...symbols, END], [[0, 0], ...places, [end, end]]];
     });
   }
 
