@@ -87,8 +87,8 @@ def test_a_filled_up_point_is_come_down_to_from_points_that_fit(corpus, limit, n
     np.testing.assert_array_equal(intercepts, expected_intercepts)
 
 
-def test_a_point_with_just_as_many_features_as_allowed_is_kept(corpus):
-    """The path goes on below it."""
+def test_a_point_with_just_as_many_features_as_allowed_ends_the_path(corpus):
+    """One below it would have nearly the same features. Of a point with 90% of them it is still looked for."""
     path, _ = started(corpus, None)
     while path.report.points < STEPS - 1:
         path.step()
@@ -97,9 +97,13 @@ def test_a_point_with_just_as_many_features_as_allowed_is_kept(corpus):
     while limited.report.points < STEPS - 1:
         limited.step()
     assert len(seen) == STEPS - 1
-    assert not limited.finished
+    assert limited.finished
     assert limited.report.l1 == path.report.l1
     assert limited.report.n_active == limit
+    roomy, _ = started(corpus, round(limit / 0.9))
+    while roomy.report.points < STEPS - 1:
+        roomy.step()
+    assert not roomy.finished
 
 
 def passed_to(path: PathFit, like: Report) -> PathFit:

@@ -168,7 +168,7 @@ class PathFit(StateFit):
                 l1 = math.exp((above[0] + below[0]) / 2.0)
         if not is_kept:
             self._settle()
-        return l1 != lowest or below is not None
+        return l1 != lowest or below is not None or self.report.n_active >= NEAR * limit
 
     def _settle(self) -> None:
         """Go to the optimum at the point before, which may have been passed by; above it if that has too many."""

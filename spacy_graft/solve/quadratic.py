@@ -34,8 +34,9 @@ from .kernels import Pairs
 from .losses import Loss
 from .penalties import PairPenalty
 
-#: Where the curvature is taken at the first step, from the probabilities (0) to the targets (1).
-TOWARDS_TARGETS = 0.05
+#: Where the curvature is taken at the first step, from the probabilities (0) to the targets (1); and without L1, where
+#: weights begin farther from their optimum (with 150 labels, a third fewer products).
+TOWARDS_TARGETS, SMOOTH_TOWARDS = 0.05, 0.1
 #: Sweeps of coordinate descent between runs of conjugate gradients: the first over all pairs, others on the support.
 SWEEPS = 4
 #: Curvature, relative to the diagonal, under which a direction is flat: all labels of a feature together, say. In
@@ -278,9 +279,14 @@ class QuadraticModel:
         return point
 
     def products_before_blocks(self) -> int:
-        """Products by the diagonal alone that cost as much as the blocks; enough for most problems with a ridge."""
+        """Products by the diagonal alone that cost as much as the blocks; enough for most problems with a ridge.
+
+        All, if each block would be too large.
+        """
         n_documents, n_pairs = len(self.scale), self.design.n_pairs
         n_squares = int((n_pairs[n_pairs <= LARGEST_BLOCK] ** 2).sum())
+        if not n_squares:
+            return SMOOTH_PRODUCTS
         products = n_documents * n_squares // (BLOCK_SPEED * max(self.design.n_entries, 1))
         return min(max(products, CHEAP_PRODUCTS), SMOOTH_PRODUCTS)
 

@@ -14,7 +14,7 @@ from .dense import Dense
 from .design import Design
 from .losses import Loss
 from .penalties import Penalty
-from .quadratic import TOWARDS_TARGETS, QuadraticModel
+from .quadratic import SMOOTH_TOWARDS, TOWARDS_TARGETS, QuadraticModel
 
 #: Newton steps of one call; three to five are usual.
 NEWTON_STEPS = 50
@@ -81,16 +81,17 @@ class Restricted:
         """
         last = before_step = np.inf
         value, p = self.loss.value_and_probabilities(scores)
-        forcing, closeness = SMOOTH_FORCING if self.penalty.is_smooth else FORCING, 1.0
+        is_smooth, closeness = self.penalty.is_smooth, 1.0
+        forcing, towards = (SMOOTH_FORCING, SMOOTH_TOWARDS) if is_smooth else (FORCING, TOWARDS_TARGETS)
         model_around = self._models(active, scores)
         for step in range(NEWTON_STEPS + 1):
-            model = model_around(p, towards=closeness * TOWARDS_TARGETS)
+            model = model_around(p, towards=closeness * towards)
             dense, violation = model.dense, model.violation()
             if violation <= tolerance or violation > HIDDEN_GAIN * last:
                 return True
             if step == NEWTON_STEPS:
                 break
-            if self.penalty.is_smooth and violation > LARGEST_LEFT * before_step:
+            if is_smooth and violation > LARGEST_LEFT * before_step:
                 closeness /= 2
             before_step = violation
             minimum = model.minimum(max(closeness * forcing * violation, 0.7 * tolerance))
