@@ -5,7 +5,8 @@
     python benchmarks/vectors.py --data DATA [--sets imdb_5k,trec_questions] [--sizes 100,1000] [--draws 0,1]
 
 A draw is a number of training documents at random, the same for all methods. Each chooses its settings on every fourth
-of them, and is trained again on all. Vectors of words are made of those in packages (:func:`english`, :func:`chinese`).
+of them, and is trained again on all. With all documents, the first draw is the split of the set; for others, train and
+test are dealt anew. Vectors of words are made of those in packages (:func:`english`, :func:`chinese`).
 Vectors and results are kept, and only what is missing is measured.
 """
 
@@ -19,7 +20,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from importlib.util import find_spec
 from pathlib import Path
@@ -77,7 +78,8 @@ INTRODUCTION = f"""# Word vectors
 `python benchmarks/vectors.py --data DATA` on at most {TESTED:,} test documents. Every method has the same labelled
 documents, drawn at random, chooses its settings on a quarter of them, and is trained again on all. For ours, the
 quarter is dev; up to 500 labels, where it is small, folds of all of them choose
-([training.md](../docs/training.md#the-choice-of-the-model)).
+([training.md](../docs/training.md#the-choice-of-the-model)). *All* is the training part of a set; draws after the
+first have train and test dealt anew from the documents of both, as many to each.
 
 Word vectors ([vectors.md](../docs/vectors.md)) are made of those in packages; spacy-graft ships none. For English, the
 {WORDS:,} most frequent words of GloVe have those of GloVe (50 columns), of wordllama (256: means over the pieces of a
@@ -269,6 +271,17 @@ class Task(TextSet):
     @cached_property
     def clock(self) -> Clock:
         return Clock()
+
+    def dealt(self, number: int) -> Task:
+        """The same set with all its documents dealt anew, as many to train and to test."""
+        texts, labels = [*self.train[0], *self.tested[0]], np.concatenate([self.train[1], self.tested[1]])
+        order = np.random.default_rng(number).permutation(len(texts))
+        train, tested = np.split(order, [len(self.train[0])])
+        anew = replace(self)
+        vars(anew).update(
+            train=([texts[i] for i in train], labels[train]), tested=([texts[i] for i in tested], labels[tested])
+        )
+        return anew
 
     def draw(self, size: str, number: int) -> Draw:
         """Labelled documents."""
@@ -574,10 +587,10 @@ def main(
     for number in map(int, filter(None, draws.split(","))):
         for name, task in tasks.items():
             for size in sizes.split(","):
-                # All documents are the same in every draw.
-                for method in methods.split(";") if size != "all" or not number else ():
+                of_draw = task.dealt(number) if size == "all" and number else task
+                for method in methods.split(";"):
                     if task.nlp.lang == "en" or method not in ENGLISH:
-                        measure(results, name, task, size, number, method)
+                        measure(results, name, of_draw, size, number, method)
     write(results)
 
 

@@ -24,8 +24,11 @@ LARGEST_NGRAM_POWER = 2.0
 
 
 def as_python(value: Any) -> Any:
-    """A scalar of NumPy as one of Python, anything else as it is."""
-    return value.item() if isinstance(value, np.generic) else value
+    """A scalar of NumPy as one of Python, a string of a subclass as a plain one, anything else as it is."""
+    if isinstance(value, np.generic):
+        return value.item()
+    # ``str`` of a member of an enumeration of strings is its name, not the string that it is equal to.
+    return str.__str__(value) if isinstance(value, str) and type(value) is not str else value
 
 
 def is_number_in(value: Any, least: float, most: float) -> bool:

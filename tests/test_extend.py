@@ -123,6 +123,26 @@ def test_an_extended_model_can_be_extended_again(train_records: list[Record], tm
     assert features_of(nlp) == features_of(whole)
 
 
+@pytest.mark.parametrize("n_more", [1, 20])
+def test_documents_that_no_model_was_trained_on_are_told_of_when_it_is_saved(
+    train_records: list[Record], n_more: int
+) -> None:
+    """They are trained on when an update brings none that is new."""
+    nlp = make_nlp(learner=GRAFTING)
+    examples = make_examples(nlp, train_records)
+    sgd = nlp.initialize(lambda: examples[:40])
+    nlp.update(examples[:40], sgd=sgd)
+    nlp.update(examples[: 40 + n_more], sgd=sgd)
+    said = f"{n_more} document{'s' * (n_more > 1)} of update"
+    with pytest.warns(UserWarning, match=said):
+        nlp.to_bytes()
+    nlp.update(examples[:4], sgd=sgd)
+    nlp.to_bytes()
+    report = component_of(nlp).report
+    assert report is not None
+    assert report.n_documents == 40 + n_more
+
+
 @pytest.mark.parametrize("by", ["disk", "bytes", "pickle"])
 def test_the_corpus_travels_with_the_model(by: str, train_records: list[Record], tmp_path: Path) -> None:
     nlp = train_fully(make_nlp(keep_corpus=True), train_records[:30])
@@ -350,6 +370,7 @@ def test_new_words_of_another_vocab_are_kept(block: str, train_records: list[Rec
     examples = make_examples(nlp, [{**record, "text": f"{record['text']} unheard{k}"} for k, record in
                                    enumerate(train_records[40:60])])  # fmt: skip
     nlp.update(examples)
+    nlp.update(examples)  # brings none that is new, so that all are trained on
     loaded = make_nlp(features={block: BLOCKS[block]}, keep_corpus=True).get_pipe("textcat_graft")
     loaded.from_bytes(component.to_bytes())  # type: ignore[attr-defined]
     assert len(loaded.corpus) == len(component.corpus) == 60  # type: ignore[attr-defined]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,17 +12,21 @@ import spacy
 from spacy.language import Language
 from thinc.api import Config
 
-from conftest import empty_solution, make_nlp
+from conftest import Record, empty_solution, make_examples, make_nlp, train_fully
 from spacy_graft.graft.report import Report
 from spacy_graft.pipeline.logger import conclusion, console_logger
 from spacy_graft.pipeline.textcat import TextCatGraft
 
 
-def log(nlp: Language, infos: list[dict[str, Any] | None], **options: Any) -> tuple[list[str], str]:
-    """Lines of the table, and what went to the other stream."""
+def log(
+    nlp: Language, infos: list[dict[str, Any] | None], train: Callable[[], None] | None = None, **options: Any
+) -> tuple[list[str], str]:
+    """Lines of the table, and what went to the other stream; components are trained when the log has begun."""
     nlp.config = Config(nlp.config).merge({"training": {"max_steps": 5, "eval_frequency": 1}})
     stdout, stderr = io.StringIO(), io.StringIO()
     log_step, finalize = console_logger(**options)(nlp, stdout, stderr)
+    if train is not None:
+        train()
     for info in infos:
         log_step(info)
     finalize()
@@ -42,8 +47,8 @@ def give_report(nlp: Language, name: str = "textcat_graft", **values: Any) -> No
 
 def test_columns_of_a_graft_component() -> None:
     nlp = make_nlp()
-    give_report(nlp, l1=2.0, l1_max=16.0, n_active=1234, relative_gap=0.00042, refit=4.0, log_loss=0.625)
-    lines, _ = log(nlp, [info_of(nlp, cats_score=0.875), None])
+    values = {"l1": 2.0, "l1_max": 16.0, "n_active": 1234, "relative_gap": 0.00042, "refit": 4.0, "log_loss": 0.625}
+    lines, _ = log(nlp, [info_of(nlp, cats_score=0.875), None], lambda: give_report(nlp, **values))
     columns = "E # LOSS L1/MAX FEATURES REFIT LOGLOSS GAP CATS_CHOICE CATS_SCORE SCORE"
     assert lines[0].split() == columns.split()
     assert len(lines[0]) == 79  # a terminal has 80; the 18 steps of a path have two digits
@@ -72,9 +77,12 @@ def test_a_choice_by_folds_is_told() -> None:
 def test_several_components() -> None:
     nlp = make_nlp()
     nlp.add_pipe("textcat_graft_multilabel", name="second")
-    give_report(nlp, l1=1.0, l1_max=1.0, n_active=7, relative_gap=0.1)
-    give_report(nlp, "second", l1=1.0, l1_max=2.0, n_active=8, relative_gap=0.2)
-    lines, _ = log(nlp, [info_of(nlp)])
+
+    def train() -> None:
+        give_report(nlp, l1=1.0, l1_max=1.0, n_active=7, relative_gap=0.1)
+        give_report(nlp, "second", l1=1.0, l1_max=2.0, n_active=8, relative_gap=0.2)
+
+    lines, _ = log(nlp, [info_of(nlp)], train)
     assert lines[0].split().count("FEATURES") == 2
     assert lines[0].split()[:6] == ["E", "#", "LOSS", "TEXTC...", "LOSS", "SECOND"]
     assert lines[2].split()[4:14] == "1.00000 7 - - 1.0e-01 0.50000 8 - - 2.0e-01".split()
@@ -85,12 +93,25 @@ def test_rows_after_the_last_step_are_those_of_other_components(with_others: boo
     nlp = make_nlp()
     if with_others:
         nlp.add_pipe("tagger")
-    give_report(nlp)
-    component = nlp.get_pipe("textcat_graft")
-    assert isinstance(component, TextCatGraft)
-    component.training = SimpleNamespace(n_scored=2, concluded=False, reports=[])  # type: ignore[assignment]
-    lines, _ = log(nlp, [info_of(nlp)])
+
+    def train() -> None:
+        give_report(nlp)
+        component = nlp.get_pipe("textcat_graft")
+        assert isinstance(component, TextCatGraft)
+        component.training = SimpleNamespace(n_scored=2, concluded=False, reports=[])  # type: ignore[assignment]
+
+    lines, _ = log(nlp, [info_of(nlp)], train)
     assert len(lines) == 2 + with_others
+
+
+def test_that_a_trained_component_is_extended_is_told(train_records: list[Record]) -> None:
+    """Nothing is chosen in this training. A frozen component is not extended."""
+    nlp = train_fully(make_nlp(keep_corpus=True), train_records[:60])
+    lines, _ = log(nlp, [info_of(nlp)], lambda: nlp.update(make_examples(nlp, train_records[60:])) and None)
+    assert len(lines) == 4
+    assert lines[0].startswith("[textcat_graft] This component is trained already.")
+    nlp.config["training"]["frozen_components"] = ["textcat_graft"]
+    assert len(log(nlp, [info_of(nlp)])[0]) == 3
 
 
 def test_a_pipeline_without_graft_components() -> None:

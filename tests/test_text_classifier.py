@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import doctest
+import enum
 import json
 import pickle
 import re
@@ -411,6 +412,21 @@ def test_labels_of_every_kind(labels, kind):
     assert model.classes_.dtype.kind == kind
     assert model.predict(TEXTS).dtype == model.classes_.dtype
     assert model.score(TEXTS, labels) == 1.0
+
+
+class Topic(str, enum.Enum):  # noqa: UP042  # an older form than StrEnum, and of another str
+    """Strings that ``str`` would call by their names."""
+
+    A, B, C = sorted(set(LABELS))
+
+
+def test_members_of_an_enumeration_of_strings_are_these_strings(tmp_path):
+    model = fitted(labels=[Topic(label) for label in LABELS])
+    assert model.classes_.tolist() == sorted(set(LABELS))
+    model.save(tmp_path / "model")
+    for one in (model, GraftTextClassifier.load(tmp_path / "model")):
+        assert one.explain(TEXTS[:1])[0][Topic(LABELS[0])].label == LABELS[0]
+        assert one.predict(TEXTS[:1]).tolist() == LABELS[:1]
 
 
 def test_documents_without_weight_are_not_there():

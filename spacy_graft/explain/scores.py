@@ -12,6 +12,7 @@ import numpy as np
 
 from ..heap import frozen_heap
 from ..messages import did_you_mean, listed, printable
+from ..options import as_python
 from .contributions import Contribution, Member, places_of, plain_contribution
 from .html.page import label_view, words_view
 from .words import SegmentedText, WordEvidence, word_evidence
@@ -96,7 +97,7 @@ class Explanation:
     def __getitem__(self, label: object) -> LabelExplanation:
         """That of a label. Labels of an estimator may be given as it has them, such as integers."""
         for explanation in self.labels:
-            if explanation.label == str(label):
+            if explanation.label == str(as_python(label)):
                 return explanation
         raise KeyError(label)
 

@@ -26,6 +26,12 @@ Info = dict[str, Any]
 LogStep = Callable[[Info | None], None]
 #: With one component, the table of a path is 80 characters wide.
 SPACING = 1
+#: Written where a component was trained before, and is taken from that pipeline.
+EXTENDED = (
+    "[{name}] This component is trained already. Each step adds the texts of one batch, and trains again on all so far "
+    "at the point that was chosen before. Texts that come after the last step are in no model: to take all in one "
+    "step, add --training.batcher.size 10000000 --training.max_steps 1."
+)
 
 
 def console_logger(
@@ -80,11 +86,14 @@ class LogTable:
         self.nlp = nlp
         self.stdout = stdout
         self.printer = Printer(no_print=True)
-        #: Components whose choice has been written.
-        self.concluded: set[str] = set()
         self.losses = [name for name, pipe in nlp.pipeline if getattr(pipe, "is_trainable", False)]
         self.grafts = graft_components(nlp)
         settings = training_settings(nlp)
+        trained = {name for name, pipe in self.grafts.items() if pipe.report is not None}
+        #: Components whose choice has been written, or was made in another training.
+        self.concluded = set(trained)
+        for name in sorted(trained - set(settings["frozen_components"])):
+            self._write_text(EXTENDED.format(name=name))
         self.scores = [name for name, weight in settings["score_weights"].items() if weight is not None]
         header, self.widths, self.aligns = setup_table(
             cols=[

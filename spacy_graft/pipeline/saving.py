@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ..files import writing
 from ..graft.constraints import Constraints
 from ..graft.report import Report
-from ..messages import listed
+from ..messages import count, listed
 from ..model.sealing import seal, unseal
 from ..model.sparse_linear import SNAPSHOT, SparseLinear
 from ..model.table import damaged_model, pack_message, unpack_message
@@ -195,11 +195,25 @@ def parts_of(component: TextCatGraft, excluded: set[str]) -> dict[str, bytes]:
     if CFG not in excluded:
         parts[CFG] = to_json(cfg)
     if MODEL not in excluded:
+        warn_of_pending(component)
         check_vectors(component)
         parts[MODEL] = component.model.to_bytes()
         if component.keep_corpus and component.corpus is not None:
             parts[CORPUS] = pack_message(component.corpus.to_dict(component.vocab.strings))
     return parts
+
+
+def warn_of_pending(component: TextCatGraft) -> None:
+    """Warn of documents of ``update`` that the model which is saved was not trained on."""
+    n_pending = 0 if component.training is None else component.training.n_pending
+    if n_pending:
+        warnings.warn(
+            f"[{component.name}] {count(n_pending, 'document')} of update came after the last start of training, and "
+            f"the model that is saved knows nothing of {'it' if n_pending == 1 else 'them'}. Training starts again "
+            f"when as many have come as it began with, or when an update brings none that is new: at the end of a "
+            f"loop, call nlp.update once more with documents that it has had.",
+            stacklevel=5,
+        )
 
 
 def read_parts(component: TextCatGraft, parts: Mapping[str, bytes], excluded: set[str]) -> Loaded:

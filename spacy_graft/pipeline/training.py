@@ -206,6 +206,11 @@ class Training:
         return None if self.fit is None else self.fit.report
 
     @property
+    def n_pending(self) -> int:
+        """How many documents have come since the fit began, which are in no model yet; 0 before there is a fit."""
+        return len(self.corpus) - self._n_fitted if self._n_fitted else 0
+
+    @property
     def ended_unjudged(self) -> bool:
         """Whether a fit has come to its end, of which held-out documents have not chosen a point."""
         fit = self.fit
