@@ -95,7 +95,7 @@ def cause(learner: Any, report: Report, n_documents: int) -> str:
         option = "max_features" if limit == learner.max_features else "parsimony"
         return f"At all L1 strengths tried there are none, or more than {option} = {limit:,}. Raise {option}."
     if getattr(learner, "penalty_weights", None) == "standard":
-        remedy = f"{remedy} Of a column that is far from 0 for its deviation (years, times), subtract the mean."
+        remedy = f"{remedy} Subtract the mean of columns that are far from 0 for their deviation (years, times)."
     return f"Features {cutoffs} hardly distinguish the labels (distinct features: {report.n_columns:,}). {remedy}"
 
 
