@@ -78,9 +78,9 @@ INTRODUCTION = f"""# Word vectors
 `python benchmarks/vectors.py --data DATA` on at most {TESTED:,} test documents. Every method has the same labelled
 documents, drawn at random, chooses its settings on a quarter of them, and is trained again on all. For ours, the
 quarter is dev; up to 500 labels, where it is small, folds of all of them choose
-([training.md](../docs/training.md#the-choice-of-the-model)). *All* is the training part of a set; draws after the
-first, of ours and of 2026-11-28, have train and test dealt anew from the documents of both, as many to each. Cells
-with other numbers of draws are not to be compared: the tables of differences are of the same draws.
+([training.md](../docs/training.md#the-choice-of-the-model)). *All* is the training part of a set. Draws after the
+first have train and test dealt anew from the documents of both, as many to each; only ours has them (2026-11-28). So
+cells of *all* with different numbers of draws are not comparable; the tables of differences are of the same draws.
 
 Word vectors ([vectors.md](../docs/vectors.md)) are made of those in packages; spacy-graft ships none. For English, the
 {WORDS:,} most frequent words of GloVe have those of GloVe (50 columns), of wordllama (256: means over the pieces of a
@@ -279,6 +279,7 @@ class Task(TextSet):
         order = np.random.default_rng(number).permutation(len(texts))
         train, tested = np.split(order, [len(self.train[0])])
         anew = replace(self)
+        # In place of what it would read.
         vars(anew).update(
             train=([texts[i] for i in train], labels[train]), tested=([texts[i] for i in tested], labels[tested])
         )

@@ -19,7 +19,7 @@ from ..graft.report import Report
 from ..messages import count, listed
 from ..options import check_flags
 from .components import graft_components, is_over
-from .loop import training_settings
+from .loop import trained_by_loop, training_settings
 from .textcat import TextCatGraft
 
 Info = dict[str, Any]
@@ -89,11 +89,11 @@ class LogTable:
         self.losses = [name for name, pipe in nlp.pipeline if getattr(pipe, "is_trainable", False)]
         self.grafts = graft_components(nlp)
         settings = training_settings(nlp)
-        trained = {name for name, pipe in self.grafts.items() if pipe.report is not None}
         #: Components whose choice has been written, or was made in another training.
-        self.concluded = set(trained)
-        for name in sorted(trained - set(settings["frozen_components"])):
-            self._write_text(EXTENDED.format(name=name))
+        self.concluded = {name for name, pipe in self.grafts.items() if pipe.report is not None}
+        for name in trained_by_loop(nlp):
+            if name in self.concluded:
+                self._write_text(EXTENDED.format(name=name))
         self.scores = [name for name, weight in settings["score_weights"].items() if weight is not None]
         header, self.widths, self.aligns = setup_table(
             cols=[

@@ -204,14 +204,17 @@ def parts_of(component: TextCatGraft, excluded: set[str]) -> dict[str, bytes]:
 
 
 def warn_of_pending(component: TextCatGraft) -> None:
-    """Warn of documents of ``update`` that the model which is saved was not trained on."""
-    n_pending = 0 if component.training is None else component.training.n_pending
-    if n_pending:
+    """Warn of documents of ``update`` that the model which is saved was not trained on.
+
+    Not in ``spacy train``, which saves while it trains; where documents may be left over, it was said at its beginning.
+    """
+    training = component.training
+    if training is not None and training.n_pending and not training.in_loop:
         warnings.warn(
-            f"[{component.name}] {count(n_pending, 'document')} of update came after the last start of training, and "
-            f"the model that is saved knows nothing of {'it' if n_pending == 1 else 'them'}. Training starts again "
-            f"when as many have come as it began with, or when an update brings none that is new: at the end of a "
-            f"loop, call nlp.update once more with documents that it has had.",
+            f"[{component.name}] {count(training.n_pending, 'document')} of update came after the last start of "
+            f"training and had no part in the model that is saved. Training starts again when as many have come as it "
+            f"began with, or when an update brings none that is new: at the end of a loop, call nlp.update once more "
+            f"with documents that it has had.",
             stacklevel=5,
         )
 

@@ -373,7 +373,8 @@ class TextCatGraft(TrainablePipe):
         if isinstance(labels, str):
             raise ValueError(f"[{self.name}] labels must be a list of strings, not the string {labels!r}.")
         self._require_lasting_words()
-        if nlp is not None and is_loop_of_spacy(get_examples):
+        in_loop = is_loop_of_spacy(get_examples)
+        if nlp is not None and in_loop:
             suit_loop(nlp, self)
         get_examples = whole_corpus(get_examples, nlp, self.name)
         added_before = () if self.is_initialized else self.labels
@@ -405,6 +406,7 @@ class TextCatGraft(TrainablePipe):
         read = get_examples if nlp is None else partial(annotated, get_examples, nlp, self)
         source = partial(self._source, read) if corpus.names else None
         self.training = self._new_training(resources, source)
+        self.training.in_loop = in_loop
 
     def _source(self, read: Callable[[], Iterable[DocPair]]) -> Iterable[DocPair]:
         """The corpus as training reads it."""

@@ -149,6 +149,8 @@ class Training:
         How often the scores of the model after the last step have been asked for.
     losses : dict of str to float
         The caller's losses, which the next step updates.
+    in_loop : bool
+        Whether ``spacy train`` gives the documents, as long as its loop goes on.
     """
 
     def __init__(
@@ -171,6 +173,7 @@ class Training:
         self.strengths = self._first_strengths()
         self.progress: Progress | None = None
         self.losses: dict[str, float] = {}
+        self.in_loop = False
         self._scorer: Scorer | None = None
         self._source = source
         self._snapshot: Snapshot | None = None

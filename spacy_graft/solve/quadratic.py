@@ -35,7 +35,7 @@ from .losses import Loss
 from .penalties import PairPenalty
 
 #: Where the curvature is taken at the first step, from the probabilities (0) to the targets (1); and without L1, where
-#: weights begin farther from their optimum (with 150 labels, a third fewer products).
+#: weights begin farther from their optimum (with 150 labels, a quarter fewer products).
 TOWARDS_TARGETS, SMOOTH_TOWARDS = 0.05, 0.1
 #: Sweeps of coordinate descent between runs of conjugate gradients: the first over all pairs, others on the support.
 SWEEPS = 4
