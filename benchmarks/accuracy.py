@@ -146,8 +146,8 @@ memory and documents a second of ours are those of 2026-11-26. What came since d
 texts take no time (in turns, sms_spam 4.1 and 4.1 CPU seconds, trec_questions 7.3 and 7.3, movie_reviews 9.8 and 9.9),
 and a path that has nearly all features allowed now ends there (in turns, medians of three: spooky_authors 31.8 and
 18.6, sms_spam 4.5 and 4.7, trec_questions 10.1 and 8.0, movie_reviews 12.2 and 12.6, on a slower day). Rows with
-syntax, with at most 500 and 2,000 features, and learning curves are of the code just before that. The form of the adjustment was chosen
-on dev and test scores of these sets.
+syntax, with at most 500 and 2,000 features, and learning curves are of the code just before that. The form of the
+adjustment was chosen on dev and test scores of these sets.
 
 Rows of 2026-11-20 were measured on an AMD EPYC. Documents a second are of CPU time, from texts. Features have a weight
 that is not zero (fastText: rows of its matrix). Bytes are what the tool itself saves, of ours the component. A dagger:
