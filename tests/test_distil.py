@@ -616,9 +616,9 @@ def test_an_encoder_is_fitted_on_the_labelled_texts(tmp_path: Path) -> None:
     assert encoder.n_texts == n_before + 20
 
 
-@pytest.mark.parametrize(
-    ("encode", "message"),
-    [
+def test_encoders_that_give_something_else(tmp_path: Path) -> None:
+    """Nothing of it is stored."""
+    wrong: list[tuple[Callable[[list[str]], Any], str]] = [
         (lambda texts: np.array([[np.nan if k == 2 else 1.0] * 5 for k in range(len(texts))]), "finite, for text 3 "),
         (lambda texts: np.ones((len(texts) - 1, 5)), r"the shape \(\d+, 5\) for \d+ texts"),
         (lambda texts: np.ones((len(texts), 1)), r"the shape \(\d+, 1\) for"),
@@ -627,14 +627,12 @@ def test_an_encoder_is_fitted_on_the_labelled_texts(tmp_path: Path) -> None:
         (lambda texts: np.ones((len(texts), 5), np.complex64), "an array of complex64, and not of real numbers"),
         (lambda texts: np.full((len(texts), 5), 1e300), "The encoder toy gives .* not finite, for text 1 "),
         (lambda texts: [[1.0], []], "The encoder toy fails on a text from 1 to .*ValueError"),
-    ],
-)  # fmt: skip
-def test_encoders_that_give_something_else(encode: Any, message: str, tmp_path: Path) -> None:
-    """Nothing of it is stored."""
-    encoder = ToyEncoder()
-    encoder.encode = encode  # type: ignore[method-assign]
-    with pytest.raises(ValueError, match=message):
-        student_of(encoder, weights=[1.0], store=tmp_path / "store")
+    ]
+    for encode, message in wrong:
+        encoder = ToyEncoder()
+        encoder.encode = encode  # type: ignore[method-assign]
+        with pytest.raises(ValueError, match=message):
+            student_of(encoder, weights=[1.0], store=tmp_path / "store")
     student_of(ToyEncoder(), weights=[1.0], store=tmp_path / "store")
 
 

@@ -61,11 +61,17 @@ def trained(saved: Path) -> Language:
     return spacy.load(saved)
 
 
-@pytest.fixture
-def several() -> Language:
+@pytest.fixture(scope="module")
+def saved_several() -> bytes:
     nlp = make_nlp(MULTILABEL)
     spacy_graft.fit(nlp, make_examples(nlp, noisy_records(90, 0)), dev=make_examples(nlp, noisy_records(30, 2)))
-    return nlp
+    return nlp.to_bytes()
+
+
+@pytest.fixture
+def several(saved_several: bytes) -> Language:
+    """A trained pipeline of several labels, which is trained once and may be altered by each test."""
+    return make_nlp(MULTILABEL).from_bytes(saved_several)
 
 
 def dev_of(nlp: Language) -> list[Example]:

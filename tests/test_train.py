@@ -132,7 +132,7 @@ def test_configs_ship() -> None:
     assert shipped == {path.stem: path.read_bytes() for path in (REPOSITORY / "configs").glob("*.cfg")}
 
 
-#: A tokenizer whose package is not there.
+#: A tokenizer that needs a package.
 JIEBA = (
     "--lang",
     "zh",
@@ -181,6 +181,7 @@ def test_what_is_wrong_is_said_before_anything_is_written(
     options: tuple[str, ...], code: int, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setitem(sys.modules, "jieba", None)  # as if it were not installed
     write_jsonl(tmp_path / "few.jsonl", make_records(6))
     assert message in " ".join(train("few.jsonl", *options, code=code).split())
     assert [path.name for path in tmp_path.iterdir()] == ["few.jsonl"]
