@@ -120,7 +120,7 @@ class Words:
         return lambda vocab: given
 
     def mean(self, words: Sequence[str], shares: Counter[str], total: int) -> np.ndarray:
-        """Their mean, frequent ones with the smaller shares that the package gives them."""
+        """Their mean, frequent ones with a smaller share, as the package has it."""
         found = [word for word in words if word in self.rows]
         if not found:
             return np.zeros(self.vectors.shape[1])

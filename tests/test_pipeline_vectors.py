@@ -141,9 +141,8 @@ def test_a_word_is_explained_beside_the_features(trained: Language) -> None:
     assert [(span.start, span.end) for (span,) in trombone.members[0].places] == [(12, 20)]
     assert len(parts["drums", "word vector"].members[0].places) == 2
     assert ("drums", "token n-gram") in parts
-    values = {text: part.value for (text, kind), part in parts.items() if kind == "word vector"}
-    assert values["drums"] > values["trombone"]
-    assert 0.1 < sum(values.values()) < 1.0
+    shares = sum(part.value for (_, kind), part in parts.items() if kind == "word vector")
+    assert shares == pytest.approx(1.0)
 
 
 def test_what_comes_from_outside_is_marked(trained: Language, tmp_path: Path) -> None:
@@ -245,14 +244,14 @@ def test_held_out_documents_choose_the_strength(train_records: list[Record], dev
 def test_vectors_are_tried_at_the_same_strength(train_records: list[Record], dev_records: list[Record]) -> None:
     """They take most of what features would say, so that l1_max with them is smaller: it is not what counts."""
     learner = {**PATH, "steps": 8, "retrain": False}
-    with_vectors = {**learner, "vectors_ridge": 1.0, "vectors_choices": [0.0]}
+    with_vectors = {**learner, "vectors_ridge": 0.3, "vectors_choices": [0.0]}
     reports = []
     for features, options, vectors in ((WORDS, learner, None), ({**WORDS, **VECTORS}, with_vectors, read)):
         nlp = make_nlp(features=features, learner=options)
         examples, dev = make_examples(nlp, train_records[:30]), make_examples(nlp, dev_records)
         reports.append(spacy_graft.fit(nlp, examples, dev=dev, vectors=vectors))
     without, chosen = reports
-    assert chosen.vectors_ridge == 1.0
+    assert chosen.vectors_ridge == 0.3
     assert chosen.points == without.points
     assert chosen.l1 == pytest.approx(without.l1)
     assert chosen.n_active <= without.n_active
@@ -291,7 +290,7 @@ def test_without_vectors_the_model_is_that_of_the_named_features(
     held_out: bool, train_records: list[Record], dev_records: list[Record]
 ) -> None:
     words = word_vectors().words
-    noise = WordVectors(words, np.random.default_rng(1).normal(size=(len(words), 2)).astype(np.float32))
+    noise = WordVectors(words, np.random.default_rng(1).normal(size=(len(words), 30)).astype(np.float32))
     learner = {**PATH, "steps": 6}
     with_block = make_nlp(
         features={**WORDS, **VECTORS}, learner={**learner, "vectors_ridge": 1e-3, "vectors_choices": [0.0]}
@@ -317,7 +316,7 @@ def test_vectors_are_used_where_there_is_nothing_to_choose_by(train_records: lis
 
 def test_optional_blocks_can_be_vectors(train_records: list[Record], dev_records: list[Record]) -> None:
     words = word_vectors().words
-    noise = WordVectors(words, np.random.default_rng(1).normal(size=(len(words), 2)).astype(np.float32))
+    noise = WordVectors(words, np.random.default_rng(1).normal(size=(len(words), 30)).astype(np.float32))
     nlp = make({"vectors_ridge": 1e-3, "optional_blocks": ["vectors"], "l1_min_ratio": 0.05})
     report = spacy_graft.fit(
         nlp, make_examples(nlp, train_records), dev=make_examples(nlp, dev_records), vectors=lambda _: noise

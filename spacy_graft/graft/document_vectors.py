@@ -1,12 +1,11 @@
 """Document vectors: the dense columns of a corpus, as they are made of the vectors of its words.
 
-The vector of a document is a mean over its tokens t, m_i = Σ_t s_t (v_t − m) / (κ + Σ_t s_t), with s_t = a / (a + p_t),
-where p_t is the share of the word among all tokens of the training corpus (Arora, Liang & Ma, ICLR 2017: smooth inverse
-frequency). κ (``AVERAGE_WORDS``) stands for words with the vector m, so that the vectors of short documents are small.
-m is what makes the sum of all m_i 0. The dense columns are z_i = m_i A: A turns the space so that columns are
-orthogonal, and scales it so that the mean of ‖z_i‖² is 1. A document without a known word has z_i = 0.
+The vector of a document is the mean over its tokens, m_i = Σ_t s_t v_t / Σ_t s_t, with s_t = a / (a + p_t), where p_t
+is the share of the word among all tokens of the training corpus (Arora, Liang & Ma, ICLR 2017: smooth inverse
+frequency). The dense columns are z_i = (m_i − m) A, where m is the mean over training documents. A turns the space so
+that columns are orthogonal, and scales it so that the mean of ‖z_i‖² is 1. A document without a known word has z_i = 0.
 
-So z_i · u is such a mean as well, of the numbers (v_t − m) · A u.
+Since the shares of a document sum to 1, z_i · u is a mean as well: word t adds (v_t − m) · A u to its part.
 """
 
 from __future__ import annotations
@@ -18,7 +17,6 @@ import numpy as np
 
 from ..solve.dense import DenseColumns
 from ..threads import limited_threads
-from ..vectors.kernels import AVERAGE_WORDS
 from ..vectors.word_scores import Fold, Lexicon, WordScores, found_rows
 from ..vectors.word_vectors import WordVectors
 from .emptiness import NothingToLearnError
@@ -147,11 +145,11 @@ def document_columns(
     """m, A and zᵀ (n_columns, documents) of documents with these counts of words (documents, words)."""
     weighted = (counts * shares.astype(np.float64)).tocsr()
     totals = np.asarray(weighted.sum(axis=1)).reshape(-1)
-    shrunk = 1.0 / (AVERAGE_WORDS + totals)
-    sums = weighted @ vectors.astype(np.float64)
-    mean = (shrunk @ sums) / (shrunk @ totals)
-    means = (sums - totals[:, None] * mean) * shrunk[:, None]
-    spread = float(np.sqrt((means**2).sum() / (totals > 0.0).sum()))
+    filled = totals > 0.0
+    means = (weighted @ vectors.astype(np.float64)) / np.where(filled, totals, 1.0)[:, None]
+    mean = means[filled].mean(axis=0)
+    means[filled] -= mean
+    spread = float(np.sqrt((means**2).sum() / filled.sum()))
     if not spread > NEGLIGIBLE_SPREAD * float(np.sqrt(np.square(vectors, dtype=np.float64).sum(axis=1).mean())):
         raise NothingToLearnError(
             f"{source}: all training documents have the same vector, which distinguishes none of them."

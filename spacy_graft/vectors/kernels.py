@@ -5,10 +5,6 @@ import numpy as np
 from .._numba import njit
 from ..extract.hashing import EMPTY
 
-#: Words with the mean vector, and the share 1, that every document counts as having beside its own. A mean over a few
-#: words tells less of a document than one over many, and is moved further towards that of all documents.
-AVERAGE_WORDS = 4.0
-
 
 @njit
 def fold(vectors, rows, mean, weights, scores):
@@ -26,9 +22,8 @@ def fold(vectors, rows, mean, weights, scores):
 
 @njit
 def add_word_scores(rows, starts, places, shares, scores, totals):
-    """Add to ``totals[i]`` the mean of the scores of document i's words, each with its share, and of words of score 0.
+    """Add to ``totals[i]`` the mean of the scores of document i's words, each with its share.
 
-    These have the share ``AVERAGE_WORDS`` together.
     ``rows[starts[i] : starts[i + 1]]`` are its words, EMPTY for those without scores. The scores of a row are
     ``scores[places[row]]``, or ``scores[row]`` if ``places`` is None, for which numba compiles code of its own.
     """
@@ -44,5 +39,6 @@ def add_word_scores(rows, starts, places, shares, scores, totals):
                 total += share
                 for y in range(totals.shape[1]):
                     sums[y] += share * scores[place, y]
-        for y in range(totals.shape[1]):
-            totals[document, y] += sums[y] / (total + AVERAGE_WORDS)
+        if total > 0.0:
+            for y in range(totals.shape[1]):
+                totals[document, y] += sums[y] / total

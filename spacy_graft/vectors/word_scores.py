@@ -1,7 +1,7 @@
 """What words add to the scores of documents: vectors times weights, a number for each word and label.
 
-Document i gets Σ_t s_t c_t / (κ + Σ_t s_t), over all tokens t that have a vector, as often as they occur. c_t are the
-scores of the word, and s_t is its share: frequent words have small ones. κ is ``AVERAGE_WORDS`` of :mod:`.kernels`.
+Document i gets Σ_t s_t c_t / Σ_t s_t, over all tokens t that have a vector, as often as they occur. c_t are the scores
+of the word, and s_t is its share: frequent words have small ones.
 """
 
 from __future__ import annotations
@@ -229,12 +229,10 @@ class WordScores:
         rows : int64 (n)
             Its words with a vector, ascending.
         values : float64 (n)
-            The part of each in the shares of all, among them those of the average words.
+            The part of each in the shares of all; these sum to 1.
         scores : float64 (n, n_labels)
         """
-        from .kernels import AVERAGE_WORDS
-
         found = self.lexicon.rows(symbols)
         rows, counts = np.unique(found[found >= 0], return_counts=True)
         shares = counts * self.lexicon.shares[rows].astype(np.float64)
-        return rows.astype(np.int64), shares / (AVERAGE_WORDS + shares.sum()), self.scores.of(rows).astype(np.float64)
+        return rows.astype(np.int64), shares / shares.sum(), self.scores.of(rows).astype(np.float64)
