@@ -17,7 +17,11 @@ JOINERS = "\u200c\u200d"
 
 def other_field(kind: str) -> str:
     """What is to be done about a key or column that is not there: ``kind`` is text or label."""
-    return f"If it has another name, set {kind}_field (on the command line --{kind}-field)."
+    option = f"{kind}_field"
+    return (
+        f"If it has another name, set {option} (on the command line --{kind}-field; where a config has the corpus, "
+        f"--corpora.NAME.{option})."
+    )
 
 
 def percentage(share: float) -> str:

@@ -324,3 +324,12 @@ def test_documents_of_other_components_labels_are_scored(fitted: Language, dev_r
     for example in examples:
         example.reference.cats = {**example.reference.cats, "urgent": 1.0}
     assert dataset_scores(component, examples) == scores
+
+
+def test_disabled_components_keep_their_cards(own: Language) -> None:
+    """As two are trained one after the other."""
+    first = own.pipe_names[-1]
+    own.add_pipe(first, name="second", config={"features": WORDS})
+    with own.select_pipes(enable="second"):
+        spacy_graft.fit(own, make_examples(own, make_records(30)), dev=make_examples(own, make_records(9, 1)))
+        assert [f"Model card of `{name}`" in own.meta["notes"] for name in (first, "second")] == [True, True]

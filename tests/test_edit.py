@@ -168,6 +168,8 @@ def test_without_documents_features_are_only_removed():
     assert not {"goal", "salt"} & weights_of(component).keys()
     with pytest.warns(UserWarning, match="trained on 90 documents, but 60 are given"):
         component.edit(deny=["violin"], examples=make_examples(nlp, RECORDS[:60]))
+    with pytest.raises(ValueError, match=r"pairs of a text and its labels need the pipeline: .*nlp=nlp"):
+        component.edit(deny=["match"], examples=[(record["text"], record["label"]) for record in RECORDS])
 
 
 @pytest.mark.filterwarnings("ignore:.*held-out documents that choose the model are training documents too")

@@ -114,3 +114,16 @@ def test_labels_of_other_components_are_not_scored(other: dict[str, float], blan
     rows = [({"a": 0.9, "b": 0.1, **other}, A), ({"a": 0.1, "b": 0.9, **other}, B)]
     scores = scored(blank, rows)
     assert scores["cats_micro_f"] == scores["cats_macro_f"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("factory", "scorer", "right"),
+    [
+        ("textcat_graft", "spacy_graft.textcat_multilabel_scorer.v1", "spacy_graft.textcat_scorer.v1"),
+        ("textcat_graft_multilabel", "spacy_graft.textcat_scorer.v1", "spacy_graft.textcat_multilabel_scorer.v1"),
+    ],
+)
+def test_the_scorer_of_the_other_kind_of_labels_is_warned_of(factory: str, scorer: str, right: str) -> None:
+    """As it stays in a config of which only the factory is changed."""
+    with pytest.warns(UserWarning, match=rf"\[{factory}\] The scorer is .* Set @scorers = '{right}' in"):
+        spacy.blank("xx").add_pipe(factory, config={"scorer": {"@scorers": scorer}})

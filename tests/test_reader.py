@@ -119,9 +119,9 @@ def test_what_is_missing_is_named_with_its_option(tmp_path: Path) -> None:
     lines = write_jsonl(tmp_path / "c.jsonl", [{"body": "x", "topic": "a"}])
     (tmp_path / "c.csv").write_text("body,topic\nx,a\n", encoding="utf-8")
     for path in (lines, tmp_path / "c.csv"):
-        with pytest.raises(ValueError, match=r"'text'\..* set text_field \(on the command line --text-field\)\.$"):
+        with pytest.raises(ValueError, match=r"'text'\..* set text_field \(on the command line --text-field; "):
             list(JsonlCorpus(path, label_field="topic").records())
-        with pytest.raises(ValueError, match=r"'label'\..* set label_field \(on the command line --label-field\)\.$"):
+        with pytest.raises(ValueError, match=r"'label'\..* set label_field \(on the command line --label-field; "):
             list(JsonlCorpus(path, "body").records())
         with pytest.raises(ValueError, match=r"The text and the labels of .* cannot both be 'body'"):
             JsonlCorpus(path, "body", "body")

@@ -259,7 +259,8 @@ def read_training_config(name: str, overrides: list[str]) -> tuple[Config, bool]
         raise CommandError(
             f"{path} has no section {listed(missing)}. spacy-graft init-config writes a complete config."
         )
-    return config, path.resolve() in {known.resolve() for known in shipped.values()}
+    # A clone has them too, beside the package that is installed.
+    return config, path.read_text("utf8") in {known.read_text("utf8") for known in shipped.values()}
 
 
 def tokenizer_of(config: Config) -> dict[str, Any] | None:

@@ -18,7 +18,6 @@ from ..explain.features import effects_of, feature_text, n_documents_of, stronge
 from ..messages import count, percentage, printable
 from ..model.sparse_linear import snapshot_of
 from ..model.weights import dense_column
-from .components import graft_components
 from .notes import MARK, has_own_notes
 from .textcat import TextCatGraft, TextCatGraftMultilabel
 
@@ -39,10 +38,10 @@ ON_TRAINING_DATA = "The model was trained on these documents: its scores on othe
 
 
 def add_card(nlp: Language) -> None:
-    """Write the cards of a pipeline's trained components into the notes of its metadata, unless it has others."""
+    """Write the cards of a pipeline's trained components, disabled ones too, into its notes, unless it has others."""
     if not has_own_notes(nlp):
-        cards = [model_card(component) for component in graft_components(nlp).values() if component.is_initialized]
-        nlp.meta["notes"] = "\n\n".join([MARK, *cards])
+        trained = [pipe for _, pipe in nlp.components if isinstance(pipe, TextCatGraft) and pipe.is_initialized]
+        nlp.meta["notes"] = "\n\n".join([MARK, *map(model_card, trained)])
 
 
 def package_readme(nlp: Language, component: TextCatGraft, scores: str = "") -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import compress
 from math import inf
@@ -128,7 +128,7 @@ def training_corpus(
             f"weights as they are, without a certificate: edit(..., resolve=False), or --no-resolve."
         )
     corpus = ExtractedCorpus(component.blocks, component.target_reader())
-    read = examples if nlp is None else annotated_before(nlp, component, examples)
+    read = only_examples(component, examples) if nlp is None else annotated_before(nlp, component, examples)
     corpus.add(words_added(read, component.blocks, component.vocab))
     if not len(corpus):
         raise ValueError(f"[{component.name}] There are no training documents. Check that the corpus is not empty.")
@@ -140,6 +140,17 @@ def training_corpus(
             stacklevel=4,
         )
     return corpus
+
+
+def only_examples(component: TextCatGraft, examples: Iterable[Example]) -> Iterator[Example]:
+    """Yield them; a ValueError at the first that is none."""
+    for example in examples:
+        if not isinstance(example, Example):
+            raise ValueError(
+                f"[{component.name}] Training documents that are pairs of a text and its labels need the pipeline: "
+                f"edit(..., examples=..., nlp=nlp)."
+            )
+        yield example
 
 
 def weights_by_name(component: TextCatGraft, temperature: float) -> dict[tuple[str, str], np.ndarray]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any, TypeVar
@@ -16,7 +17,7 @@ from ..model.sparse_linear import SparseLinear
 from ..options import is_held_by_config
 from .defaults import blocks_of, default_features
 from .registration import register_with_spacy
-from .scorer import TEXTCAT_MULTILABEL_SCORER, TEXTCAT_SCORER
+from .scorer import TEXTCAT_MULTILABEL_SCORER, TEXTCAT_SCORER, textcat_multilabel_score, textcat_score
 from .textcat import TextCatGraft, TextCatGraftMultilabel
 
 register_with_spacy()
@@ -129,6 +130,7 @@ def make_component(
     blocks = blocks_of(default_features()) if features is None else features
     check_blocks_and_learner(name, blocks, learner)
     check_config_holds(name, {"features": blocks, "learner": learner})
+    warn_of_scorer(component, name, scorer)
     return component(
         nlp.vocab,
         SparseLinear(blocks),
@@ -139,6 +141,17 @@ def make_component(
         scorer=scorer,
         keep_corpus=keep_corpus,
     )
+
+
+def warn_of_scorer(component: type[TextCatGraft], name: str, scorer: Callable[..., dict[str, Any]] | None) -> None:
+    """Warn of our scorer of the other kind of labels, which stays where only the factory of a config is changed."""
+    if scorer is (textcat_score if component is TextCatGraftMultilabel else textcat_multilabel_score):
+        right = TEXTCAT_MULTILABEL_SCORER if component is TextCatGraftMultilabel else TEXTCAT_SCORER
+        warnings.warn(
+            f"[{name}] The scorer is that of the other kind of labels: scores are not those of the labels that are "
+            f"predicted. Set @scorers = {right!r} in [components.{name}.scorer].",
+            stacklevel=2,
+        )
 
 
 def check_config_holds(name: str, settings: Any, where: str = "") -> None:

@@ -261,7 +261,8 @@ class TargetReader:
         return (
             f"[{self.component}] {document_name(doc)} has the label {label!r}, which the component does not have. Its "
             f"labels: {listed(self.labels)}. Initialize it with examples of all labels, or list them in "
-            f"[initialize.components.{self.component}] labels. Train a component for other labels in another pipeline."
+            f"[initialize.components.{self.component}] labels; if it is trained, add_label first. Train a component "
+            f"for other labels in another pipeline, or leave this one out: update(..., exclude=[{self.component!r}])."
         )
 
     def _checked(self, doc: Doc, label: str, value: object) -> float:
