@@ -172,6 +172,16 @@ def test_without_documents_features_are_only_removed():
         component.edit(deny=["match"], examples=[(record["text"], record["label"]) for record in RECORDS])
 
 
+@pytest.mark.parametrize("factory", ["textcat_graft", "textcat_graft_multilabel"])
+@pytest.mark.filterwarnings("ignore:.*No training document is positive for 'news'")
+def test_no_weight_of_a_label_without_documents_is_locked(factory):
+    nlp, component = trained(factory=factory)
+    component.add_label("news")
+    with pytest.warns(UserWarning, match="No weights of 'news' are trained, so that that of 'goal' is not locked"):
+        component.edit(lock={"goal": {"news": 4.0}}, nlp=nlp)
+    assert not weights_of(component).get("goal", {}).get("news")
+
+
 @pytest.mark.filterwarnings("ignore:.*held-out documents that choose the model are training documents too")
 @pytest.mark.parametrize("path", [False, True])
 def test_stable_features_under_constraints(path):

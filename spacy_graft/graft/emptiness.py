@@ -42,7 +42,7 @@ def warnings_of_all_documents() -> Iterator[None]:
     If all of them lack it, the last training warns.
     """
     with warnings.catch_warnings():
-        for message in (NEVER_POSITIVE, NOTHING_FOUND, "Constraints: No feature", NO_FEATURES):
+        for message in (NEVER_POSITIVE, NOTHING_FOUND, "Constraints: No (feature|weights)", NO_FEATURES):
             warnings.filterwarnings("ignore", message=f".*{message}", category=UserWarning)
         yield
 

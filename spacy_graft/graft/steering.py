@@ -277,6 +277,12 @@ class Steering:
             lock = Pattern(name)
             found = [block for block in order if lock.is_of(block) and lock.name in self.named[block].nodes]
             trained = problems.trained_label(labels.index(label))
+            if trained is None:
+                warnings.warn(
+                    f"Constraints: No weights of {label!r} are trained, so that that of {name!r} is not locked: the "
+                    f"label needs documents that have it, and others.",
+                    stacklevel=2,
+                )
             if not found or trained is None:
                 continue
             node, length = self.named[found[0]].nodes[lock.name][0]
