@@ -177,7 +177,7 @@ def test_without_documents_features_are_only_removed():
 def test_no_weight_of_a_label_without_documents_is_locked(factory):
     nlp, component = trained(factory=factory)
     component.add_label("news")
-    with pytest.warns(UserWarning, match="No weights of 'news' are trained, so that that of 'goal' is not locked"):
+    with pytest.warns(UserWarning, match="No weights of 'news' are trained, and its weight of 'goal' is not locked"):
         component.edit(lock={"goal": {"news": 4.0}}, nlp=nlp)
     assert not weights_of(component).get("goal", {}).get("news")
 

@@ -65,12 +65,12 @@ def test_of_labels_without_documents_little_is_expected() -> None:
     assert 0.499 < expected_thresholds(certain)[0] <= 0.5
 
 
-@pytest.mark.parametrize("share", [0.02, 0.45])
+@pytest.mark.parametrize("share", [0.02, 0.1, 0.3, 0.45])
 def test_a_label_that_texts_say_nothing_about_is_not_predicted(share: float) -> None:
     assert (share < expected_thresholds(np.full((200, 1), share))).all()
     rng = np.random.default_rng(0)
     labels = [[record["label"], *(["chance"] if rng.random() < share else [])] for record in make_records(200, 0)]
-    model = GraftTextClassifier(GraftingPath(steps=5), analyzer="word", multilabel=True).fit(TEXTS, labels)
+    model = GraftTextClassifier(GraftingPath(steps=5), multilabel=True).fit(TEXTS, labels)
     assert ["chance"] not in model.predict(["", "the"])
     assert sum("chance" in found for found in model.predict(TEXTS)) < 60
 
@@ -258,7 +258,7 @@ def test_a_label_that_is_added_has_none() -> None:
 
 
 def test_estimators_predict_by_them(tmp_path: Path) -> None:
-    model = GraftTextClassifier(GraftingPath(steps=5), analyzer="word", multilabel=True).fit(TEXTS, LABELS)
+    model = GraftTextClassifier(GraftingPath(steps=5), multilabel=True).fit(TEXTS, LABELS)
     thresholds = model.report_.thresholds
     assert thresholds is not None
     assert len(thresholds) == len(model.classes_)
@@ -274,7 +274,7 @@ def test_estimators_predict_by_them(tmp_path: Path) -> None:
         model.save(tmp_path / "wrong.graft")
         with pytest.raises(ValueError, match=r"The report of the training has .* as thresholds of \d labels"):
             GraftTextClassifier.load(tmp_path / "wrong.graft")
-    single = GraftTextClassifier(Grafting(l1=0.5), analyzer="word", multilabel=True).fit(TEXTS, LABELS)
+    single = GraftTextClassifier(Grafting(l1=0.5), multilabel=True).fit(TEXTS, LABELS)
     assert single.report_.thresholds is None
     probabilities = single.predict_proba(TEXTS)
     assert single.predict(TEXTS) == [[str(label) for label in single.classes_[row]] for row in probabilities >= 0.5]

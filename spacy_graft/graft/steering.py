@@ -276,14 +276,15 @@ class Steering:
         for name, label, weight in self.constraints.locks:
             lock = Pattern(name)
             found = [block for block in order if lock.is_of(block) and lock.name in self.named[block].nodes]
+            if not found:
+                continue
             trained = problems.trained_label(labels.index(label))
             if trained is None:
                 warnings.warn(
-                    f"Constraints: No weights of {label!r} are trained, so that that of {name!r} is not locked: the "
-                    f"label needs documents that have it, and others.",
+                    f"Constraints: No weights of {label!r} are trained, and its weight of {name!r} is not locked. Give "
+                    f"documents that have the label, and documents that do not.",
                     stacklevel=2,
                 )
-            if not found or trained is None:
                 continue
             node, length = self.named[found[0]].nodes[lock.name][0]
             if denied[found[0]][node]:
