@@ -727,6 +727,16 @@ def test_labels_are_independent_if_those_of_the_texts_are(folder: Path) -> None:
     assert spacy.load(folder / "out" / "model-best").pipe_names == ["textcat_graft_multilabel"]
 
 
+@pytest.mark.parametrize("option", ["--train", "--unlabelled"])
+def test_texts_that_are_read_are_not_replaced(folder: Path, option: str) -> None:
+    """The list of texts to label next stays where it has been labelled."""
+    (folder / "out").mkdir(exist_ok=True)
+    labelled = write_jsonl(folder / "out" / "label-next.jsonl", GOLD)
+    before = labelled.read_bytes()
+    assert "label-next.jsonl is read, and would be replaced" in refused(*ARGUMENTS, "soft.jsonl", option, labelled)
+    assert labelled.read_bytes() == before
+
+
 def test_a_student_beside_a_component_without_weights_is_refused(folder: Path) -> None:
     """Before the work: no text could be given to such a pipeline."""
     nlp = untrained()

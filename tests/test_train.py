@@ -70,6 +70,10 @@ def test_a_table_alone_is_enough(tmp_path: Path, train_records: list[Record], mo
     assert component.report is not None
     assert component.report.n_held_out == 12
     assert nlp("a goal in extra time").cats["sport"] > 0.5
+    # Its config divides one file, and takes two as they are.
+    dev = write_jsonl(tmp_path / "dev.jsonl", make_records(30, 1))
+    said = train("train.csv", "--dev", dev, "--config", tmp_path / "model" / "model-best" / "config.cfg")
+    assert "120 documents to train on, 30 for dev" in said
     folder = tmp_path / "model"
     with warnings.catch_warnings():
         warnings.simplefilter("always")

@@ -25,6 +25,7 @@ from .common import (
     print_message,
     print_result,
     refuse_options,
+    refuse_own_input,
 )
 from .corpora import are_exclusive
 from .inputs import JSONL_SUFFIXES, STANDARD_INPUT, LabelFieldOption, OnError, TextFieldOption
@@ -112,6 +113,8 @@ def distil_command(
     from ..teachers.distil import WEIGHTS, distil
 
     check_output(output)
+    for written in (LABEL_NEXT, REPORT_FILE, STORE):
+        refuse_own_input(output / written, train, unlabelled, teacher)
     if config is not None:
         refuse_options(context, "lang", "exclusive", why="with CONFIG: change the config instead")
     else:

@@ -298,8 +298,8 @@ def fill_corpora(config: Config, data: str, dev: str | None, fields: dict[str, s
             section = reader_settings(split) | {"lazy": False}
         given = {key: field for key, field in fields.items() if field is not None}
         section |= {"path": f"${{paths.{split}}}", **given}
-        if dev is None:
-            section["part"] = split
+        # A config of an earlier training may have divided one file.
+        section["part"] = split if dev is None else None
         corpora[split] = section
         config["training"][f"{split}_corpus"] = f"corpora.{split}"
 
