@@ -25,6 +25,8 @@ GZIP_ERRORS = (EOFError, gzip.BadGzipFile, zlib.error)
 TABLE_ENDINGS = {".csv": ",", ".csv.gz": ",", ".tsv": "\t", ".tsv.gz": "\t"}
 #: What files of gzip begin with.
 GZIP_BEGINNING = b"\x1f\x8b"
+#: What Windows begins files of UTF-8 with.
+UTF8_MARK = b"\xef\xbb\xbf"
 #: The first line by which Excel is told what separates the cells.
 SEPARATOR_LINE = re.compile(rb"(?:\xef\xbb\xbf)?sep=(.)\r?\n?")
 #: Advice about rows of other lengths.
@@ -37,6 +39,8 @@ QUOTED = (
 )
 #: Characters of a cell of a table at the most. The csv module's own limit, 131,072, is less than many documents have.
 LARGEST_CELL = 2**31 - 1
+#: Paths of what the process has open already, where what is written goes on after what is there.
+STREAM = re.compile("/dev/(stdout|stderr|fd/.+)|/proc/[^/]+/fd/.+")
 
 
 class BadLineError(ValueError):
@@ -128,16 +132,17 @@ def table_rows(
     path : Path
     delimiter : str
     on_bad_row : callable
-        Called with the error of a line that is not UTF-8, or a row that is not CSV, for example because a quotation
-        mark is missing. If it returns, that is left out.
+        Called with the error of a row that is not UTF-8 or not CSV, for example because a quotation mark is missing.
+        If it returns, the row is left out.
 
     Raises
     ------
     BadLineError
         In iteration, of such a row; or if a compressed file is damaged.
     """
+    bad_lines: list[BadLineError] = []
     # Strict: otherwise, a missing quotation mark would make one row of all that follows.
-    reader = csv_reader(decoded_lines(path, on_bad_row), delimiter, strict=True)
+    reader = csv_reader(decoded_lines(path, bad_lines.append), delimiter, strict=True)
     begun = 1
     while True:
         try:
@@ -147,23 +152,29 @@ def table_rows(
                 advice = f"The row goes on to line {reader.line_num:,}: perhaps a quotation mark in it is not closed."
             else:
                 advice = LINE_ENDS if "new-line" in str(error) else QUOTED
-            on_bad_row(BadLineError(path, begun, f"cannot be read as CSV: {error}. {advice}"))
+            bad_lines.append(BadLineError(path, begun, f"cannot be read as CSV: {error}. {advice}"))
             row = []
-        if row is None:
+        if bad_lines:
+            on_bad_row(bad_lines[0])
+            bad_lines.clear()
+        elif row is None:
             return
-        if any(row) or len(row) == 1:
+        elif any(row) or len(row) == 1:
             yield reader.line_num, row
         begun = reader.line_num + 1
 
 
 def decoded_lines(path: Path, on_bad_line: Callable[[BadLineError], None]) -> Iterator[str]:
-    """The lines of a table as text; an empty one in place of a bad line, and of ``sep=;``, which is for Excel."""
+    """The lines of a table as text; an empty one in place of ``sep=;``, which is for Excel.
+
+    Of a bad line, what is not UTF-8 is replaced: the quotation marks in it may begin or end a cell of several lines.
+    """
     for number, line in numbered_lines(path):
         try:
             text = "\n" if is_separator_line(number, line) else decoded_line(path, number, line)
         except BadLineError as error:
             on_bad_line(error)
-            text = "\n"
+            text = line.decode(errors="replace")
         yield text
 
 
@@ -206,7 +217,7 @@ def table_records(
         is not CSV.
     """
     rows = table_rows(path, delimiter, on_bad_row)
-    number, header = next(rows, (1, []))
+    number, header = next(((number, row) for number, row in rows if any(map(str.strip, row))), (1, []))
     names = [name for name in header if name]
     if twice := [name for name, n in Counter(names).items() if n > 1]:
         raise BadLineError(path, number, f"there are several columns {listed(twice)}. Keep one of each.")
@@ -231,7 +242,7 @@ def json_records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         In iteration, if a line is not a JSON object.
     """
     for number, line in numbered_lines(path):
-        if line.strip():
+        if line.strip() not in (b"", UTF8_MARK):
             yield number, json_object(path, number, line)
 
 
@@ -271,7 +282,7 @@ def json_kind(value: Any) -> str:
         return "a list"
     if isinstance(value, dict):
         return "an object"
-    return f"bytes, {value!r:.40}" if isinstance(value, bytes) else json.dumps(value)
+    return f"bytes, {value!r:.40}" if isinstance(value, bytes) else json.dumps(value, default=repr)
 
 
 def json_text(value: Any, indent: int | None = None, compact: bool = False) -> str:
@@ -289,7 +300,8 @@ def json_text(value: Any, indent: int | None = None, compact: bool = False) -> s
 def writing(path: Path, compress: bool = True) -> Iterator[IO[bytes]]:
     """Open a file for atomic writing: it appears when all of it has been written.
 
-    Devices and pipes are written to directly.
+    A file that is replaced keeps its permissions. Devices, pipes and the streams of the process, as /dev/stdout, are
+    written to directly.
 
     Parameters
     ----------
@@ -302,19 +314,21 @@ def writing(path: Path, compress: bool = True) -> Iterator[IO[bytes]]:
     OSError
         If the file cannot be opened; the message names the file.
     """
-    target = path.resolve()
-    atomic = not target.exists() or target.is_file()
+    target = path.absolute() if is_stream(path) else path.resolve()
+    atomic = not is_stream(path) and (not target.exists() or target.is_file())
     temporary = hidden_beside(target) if atomic else target
     if target.parent.exists() and not target.parent.is_dir():
         raise NotADirectoryError(f"{path} cannot be written: {target.parent} is not a folder.")
     try:
         temporary.parent.mkdir(parents=True, exist_ok=True)
-        file = temporary.open("xb" if atomic else "wb")
+        file = temporary.open("xb" if atomic else "ab")
+        if atomic and target.exists():
+            shutil.copymode(target, temporary)
     except OSError as error:
         raise OSError(f"{path} cannot be written: {error.strerror}.") from error
     try:
         with file:
-            with compressing(file) if compress and is_compressed(target) else nullcontext(file) as content:
+            with compressing(file) if compress and is_compressed(path) else nullcontext(file) as content:
                 yield content
             if atomic:
                 file.flush()
@@ -328,6 +342,11 @@ def writing(path: Path, compress: bool = True) -> Iterator[IO[bytes]]:
     finally:
         if atomic:
             temporary.unlink(missing_ok=True)
+
+
+def is_stream(path: Path) -> bool:
+    """Whether a path names a file, pipe or terminal that the process has open, as /dev/stdout does."""
+    return STREAM.fullmatch(os.path.abspath(path)) is not None
 
 
 def hidden_beside(path: Path) -> Path:

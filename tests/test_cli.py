@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 import tomllib
 from collections.abc import Callable, Iterator
 from importlib import import_module
@@ -306,6 +307,15 @@ def test_bad_rows_of_tables(pipeline: Path, tmp_path: Path) -> None:
     assert [line["n"] for line in lines_of(result)] == ["1", "2", "5"]
     for number, line in zip((3, 5, 6), result.stderr.splitlines(), strict=True):
         assert line.startswith(f"Skipped: {path}, line {number}")
+
+
+def test_bytes_that_are_not_utf8_in_cells_of_several_lines(pipeline: Path, tmp_path: Path) -> None:
+    path = tmp_path / "texts.csv"
+    path.write_bytes(b'text,n\nA goal,1\n"Some \xff salt\nand \xe9",2\n"A\nchoir \xe9",3\n"A\nchoir",4\n')
+    result = call("classify", pipeline, path, "--on-error", "skip")
+    assert [(line["text"], line["n"]) for line in lines_of(result)] == [("A goal", "1"), ("A\nchoir", "4")]
+    for number, line in zip((3, 6), result.stderr.splitlines(), strict=True):
+        assert line.startswith(f"Skipped: {path}, line {number}: not UTF-8")
 
 
 def test_a_bad_first_line_of_json_lines_is_skipped(pipeline: Path, tmp_path: Path) -> None:
@@ -635,7 +645,7 @@ def test_formats_have_no_effect_on_files(pipeline: Path, tmp_path: Path) -> None
         page.unlink()
 
 
-@pytest.mark.parametrize("name", ["-", "labelled.csv", "labelled.tsv.gz"])
+@pytest.mark.parametrize("name", ["-", "labelled.csv", "labelled.tsv.gz", "labelled.spacy"])
 def test_classify_writes_json_lines_alone(pipeline: Path, texts: Path, name: str) -> None:
     assert "classify writes JSON lines" in refused("classify", pipeline, texts, "--output", name)
     assert not Path(name).exists()
@@ -1136,6 +1146,39 @@ def test_no_incomplete_file_is_left(tmp_path: Path) -> None:
         interrupt(file)
     assert path.read_text() == "before"
     assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="permissions and links of Unix")
+def test_files_that_are_replaced(tmp_path: Path) -> None:
+    """They keep their permissions, and are compressed as the name that was given says."""
+    path, link = tmp_path / "blob", tmp_path / "texts.jsonl.gz"
+    path.write_text("before")
+    path.chmod(0o640)
+    link.symlink_to(path)
+    with writing(link) as file:
+        file.write(b"after")
+    assert gzip.decompress(path.read_bytes()) == b"after"
+    assert path.stat().st_mode & 0o777 == 0o640
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a shell of Unix")
+def test_writing_to_what_is_open(tmp_path: Path) -> None:
+    code = """import sys, pathlib, spacy_graft.files
+with spacy_graft.files.writing(pathlib.Path(sys.argv[1])) as file:
+    file.write(b"new\\n")
+"""
+    command = f"{quoted(sys.executable)} -c {quoted(code)}"
+    (tmp_path / "all").write_text("old\n")
+    subprocess.run(
+        ["bash", "-c", f"{command} /dev/stdout >> all; {command} /dev/stdout | cat > piped; {command} >(cat > made)"],
+        check=True,
+        cwd=tmp_path,
+    )
+    assert (tmp_path / "all").read_text() == "old\nnew\n"
+    assert (tmp_path / "piped").read_text() == "new\n"
+    while not (tmp_path / "made").stat().st_size:  # bash does not wait for it
+        time.sleep(0.01)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["all", "made", "piped"]
 
 
 # The app

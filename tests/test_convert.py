@@ -33,6 +33,7 @@ SEVERAL = [
     {"text": "z", "label": ["[c"]},
     {"text": "w", "label": {"a": 0.25, "b": 1}},
     {"text": "v", "label": {}},
+    {"text": "u", "label": ["['d']"]},
 ]
 FORMS = ["c.csv", "c.csv.gz", "c.tsv", "c.spacy", "c.jsonl.gz"]
 
@@ -168,6 +169,7 @@ def test_files_are_replaced_if_asked_for(tmp_path: Path) -> None:
         ("/tmp/x", "The label '/tmp/x' cannot"),
         ("a//b", "cannot"),
         (".hidden", "cannot"),
+        ("a\0b", "cannot"),
         (".", "cannot"),
         (["a", "b"], "one label for each text"),
     ],
@@ -207,6 +209,25 @@ def test_documents_of_spacy_have_different_ids(tmp_path: Path) -> None:
     assert "line 3: line 1 has the same id, 5" in said
     call("convert", source, tmp_path / "c.spacy", "--id-field", "")
     call("convert", source, tmp_path / "c.csv")
+
+
+def test_ids_of_documents_of_spacy_may_be_left_out(tmp_path: Path) -> None:
+    docs = [spacy.blank("xx")(record["text"]) for record in RECORDS]
+    for doc, name in zip(docs, ["one", "two", "one"], strict=False):
+        doc.cats, doc.user_data[ID_KEY] = {"a": 1.0}, name
+    DocBin(docs=docs, store_user_data=True).to_disk(tmp_path / "source.spacy")
+    call("convert", tmp_path / "source.spacy", tmp_path / "c.jsonl")
+    assert [row.get("id") for row in rows_of(tmp_path / "c.jsonl")[:3]] == ["one", "two", "one"]
+    assert "have no 'id'" in call("convert", tmp_path / "source.spacy", tmp_path / "c.spacy", code=1).stderr
+    call("convert", tmp_path / "source.spacy", tmp_path / "c.spacy", "--id-field", "")
+    saved = DocBin().from_disk(tmp_path / "c.spacy").get_docs(spacy.blank("xx").vocab)
+    assert not any(ID_KEY in doc.user_data for doc in saved)
+
+
+def test_a_table_has_no_unpaired_surrogates(tmp_path: Path) -> None:
+    source = write_jsonl(tmp_path / "source.jsonl", [RECORDS[0], RECORDS[1] | {"note": "a\ud800"}])
+    assert "Document 2, 'note': the string has an unpaired surrogate" in refusal(source, tmp_path / "c.csv")
+    call("convert", source, tmp_path / "c.jsonl")
 
 
 def test_endings_in_capitals(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import spacy
 from spacy.language import Language
@@ -86,6 +87,11 @@ def test_byte_order_mark_and_empty_lines_are_skipped(tmp_path: Path, blank: Lang
     path = tmp_path / "c.jsonl"
     path.write_bytes(b'\xef\xbb\xbf{"text": "x", "label": "a"}\r\n\r\n{"text": "y", "label": "b"}')
     assert [example.predicted.text for example in JsonlCorpus(path)(blank)] == ["x", "y"]
+    path.write_bytes(b'\xef\xbb\xbf\r\n{"text": "x", "label": "a"}\n')
+    assert [example.predicted.text for example in JsonlCorpus(path)(blank)] == ["x"]
+    table = tmp_path / "c.csv"
+    table.write_bytes(b"\xef\xbb\xbf  \ntext,label\nx,a\n  ,b\n")
+    assert [example.predicted.text for example in JsonlCorpus(table)(blank)] == ["x", "  "]
 
 
 GOOD = b'{"text": "x", "label": "a", "id": 1, "weight": 1}'
@@ -340,6 +346,36 @@ def test_documents_of_spacy(tmp_path: Path, blank: Language) -> None:
     assert examples[1].reference.user_data == {ID_KEY: "second"}
 
 
+def test_documents_of_spacy_with_numbers_of_numpy(tmp_path: Path, blank: Language) -> None:
+    doc = blank("One.")
+    doc.cats = {"a": np.float32(0.25), "b": np.int64(1)}
+    doc.user_data = {ID_KEY: np.int64(3), WEIGHT_KEY: np.float64(2)}
+    DocBin(docs=[doc], store_user_data=True).to_disk(tmp_path / "c.spacy")
+    (_, record), *_ = JsonlCorpus(tmp_path / "c.spacy").records()
+    assert json.dumps(record) == '{"text": "One.", "label": {"a": 0.25, "b": 1}, "id": 3, "weight": 2.0}'
+    (_, named), *_ = JsonlCorpus(tmp_path / "c.spacy", label_field="id").records()
+    assert named == {"text": "One.", "id": record["label"], "weight": 2.0}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links need a right of their own")
+def test_a_folder_of_links(tmp_path: Path, blank: Language) -> None:
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept" / "1.txt").write_text("good", encoding="utf-8")
+    folder = tmp_path / "texts"
+    (folder / "b").mkdir(parents=True)
+    (folder / "a").symlink_to(tmp_path / "kept")
+    (folder / "b" / "1.txt").symlink_to(tmp_path / "kept" / "1.txt")
+    read = [(record["label"], record["text"]) for _, record in JsonlCorpus(folder).records()]
+    assert read == [("a", "good"), ("b", "good")]
+    (folder / "b" / "2.txt").symlink_to("none")
+    with pytest.raises(ValueError, match=r"2\.txt is not a file, or a link to what is not there\. Remove it\."):
+        list(JsonlCorpus(folder)(blank))
+    (folder / "b" / "2.txt").unlink()
+    (folder / "b" / "c").symlink_to(folder)
+    with pytest.raises(ValueError, match="c is a link to a folder that it is in"):
+        list(JsonlCorpus(folder)(blank))
+
+
 def test_a_folder_of_texts(tmp_path: Path, blank: Language) -> None:
     for name in ("b/2.txt", "b/1.txt", "a/more/x", ".git/config", "a/.DS_Store"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -410,7 +446,8 @@ def test_documents_and_texts_are_named_by_what_they_are(tmp_path: Path, blank: L
         doc.cats, doc.user_data[ID_KEY] = {"a": 1.0}, "same"
     DocBin(docs=docs, store_user_data=True).to_disk(tmp_path / "c.spacy")
     with pytest.raises(BadLineError, match=r"c\.spacy, document 2: document 1 has the same id, 'same'"):
-        list(JsonlCorpus(tmp_path / "c.spacy")(blank))
+        list(JsonlCorpus(tmp_path / "c.spacy", id_field="id")(blank))
+    assert len(list(JsonlCorpus(tmp_path / "c.spacy")(blank))) == 2  # ids that nobody asked for
 
 
 # Parts of a corpus

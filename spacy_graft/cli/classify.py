@@ -68,7 +68,8 @@ def classify_command(
     from .streaming import TextStream
     from .texts import text_lines_of
 
-    if output is not None and (str(output) == STANDARD_INPUT or delimiter_by_name(output) is not None):
+    is_other = output is not None and (delimiter_by_name(output) is not None or output.suffix.lower() == ".spacy")
+    if is_other or str(output) == STANDARD_INPUT:
         raise CommandError(
             f"{output}: classify writes JSON lines, by default to standard output. Give a name for them."
         )

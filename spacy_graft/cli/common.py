@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..files import json_text, reason_of
+from ..files import is_stream, json_text, reason_of
 from ..messages import did_you_mean, one_line, printable, unpaired_surrogate
 
 if TYPE_CHECKING:
@@ -303,7 +303,7 @@ def check_overwriting(output: str, force: bool) -> None:
     path = Path(output)
     if path.is_dir():
         raise CommandError(f"{output} is a folder, which is not replaced. Give the name of a new one.")
-    if path.exists() and not force:
+    if path.exists() and not force and not is_stream(path):
         raise CommandError(f"{output} exists. Use --force to replace it.")
 
 
@@ -319,7 +319,9 @@ def refuse_own_input(output: str | Path | None, *inputs: str | Path | None) -> N
 
 def refuse_other_file(output: Path | None, *endings: str) -> None:
     """Raise a CommandError if a file is there that has another ending than what is to be written; it may have none."""
-    if output is not None and output.is_file() and output.resolve().suffix.lower() not in ("", *endings):
+    if output is None or not output.is_file() or is_stream(output):
+        return
+    if output.resolve().suffix.lower() not in ("", *endings):
         raise CommandError(
             f"{output} exists, and its name does not end in {endings[0]}: it is not replaced. Give another name."
         )

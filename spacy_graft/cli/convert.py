@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..files import TABLE_ENDINGS, delimiter_by_name, json_text, writing, writing_folder
-from ..messages import count, listed, listed_in_part
+from ..messages import count, listed, listed_in_part, unpaired_surrogate
 from .common import CommandError, blank_pipeline, check_overwriting, print_message, refuse_own_input
 from .corpora import is_single, labelled_corpus
 from .inputs import CORPUS_HELP, JSONL_SUFFIXES, STANDARD_INPUT, IdFieldOption, LabelFieldOption, TextFieldOption
@@ -172,8 +172,14 @@ def write_table(texts: ConvertedTexts, path: Path, delimiter: str) -> None:
     with writing(path) as file, as_text(file) as lines:
         rows = csv.writer(lines, delimiter=delimiter)
         rows.writerow(keys)
-        for record in texts:
+        for number, record in enumerate(texts, start=1):
             cells = {key: value if isinstance(value, str) else json_text(value) for key, value in record.items()}
+            for key, cell in cells.items():
+                if (surrogate := unpaired_surrogate(cell)) is not None:
+                    raise CommandError(
+                        f"Document {number}, {key!r}: the string has {surrogate}, which a table cannot have. Choose "
+                        f"JSON lines."
+                    )
             cells[texts.label_key] = cell_of_labels(record[texts.label_key])
             if not any(cells.values()):
                 cells[texts.label_key] = "[]"  # a row of empty cells alone is not read
@@ -193,7 +199,7 @@ def write_docs(texts: ConvertedTexts, path: Path, lang: str, id_field: str) -> N
     from spacy.tokens import DocBin
 
     from ..pipeline.contents import WEIGHT_FIELD, Form
-    from ..pipeline.targets import PLACE_KEY
+    from ..pipeline.targets import ID_KEY, PLACE_KEY
 
     corpus = texts.corpus
     n_ids, n_documents = texts.summary.keys.get(id_field, 0), texts.summary.n_documents
@@ -210,6 +216,8 @@ def write_docs(texts: ConvertedTexts, path: Path, lang: str, id_field: str) -> N
     docs = DocBin(store_user_data=True)
     for example in with_count(corpus(blank_pipeline(lang)), texts.update, "documents written"):
         example.reference.user_data.pop(PLACE_KEY, None)  # that of another file
+        if not n_ids:
+            example.reference.user_data.pop(ID_KEY, None)
         docs.add(example.reference)
     with writing(path) as file:
         file.write(docs.to_bytes())
@@ -238,6 +246,7 @@ def checked_folder(label: Any) -> PurePosixPath:
     """The folder of a label, where / separates nested folders; a CommandError if the label cannot name one."""
     folder = PurePosixPath(label if isinstance(label, str) else "")
     is_bad = not folder.parts or any(part.startswith(".") or len(part.encode()) > LONGEST for part in folder.parts)
+    is_bad = is_bad or "\0" in str(label)
     if folder.as_posix() != label or folder.is_absolute() or is_bad:
         raise CommandError(f"The label {label!r:.60} cannot be the name of a folder. Choose another format.")
     return folder

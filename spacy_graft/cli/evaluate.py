@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..files import json_text, writing
+from ..files import is_stream, json_text, writing
 from ..messages import count
 from .common import (
     CommandError,
@@ -85,7 +85,7 @@ def evaluate_command(
         if file is not None:
             file.write(f"{json_text(metrics, indent=2)}\n".encode())
     print_result(format, metric_tables(metrics), metrics)
-    if output is not None and output.is_file():  # not /dev/null, or a pipe
+    if output is not None and output.is_file() and not is_stream(output):
         write_diagram(metrics, output.with_name(DIAGRAM))
 
 

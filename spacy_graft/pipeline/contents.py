@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ from spacy.vocab import Vocab
 
 from ..files import (
     LINE_ENDS,
+    UTF8_MARK,
     BadLineError,
     as_number,
     csv_reader,
@@ -31,6 +33,7 @@ from ..files import (
     table_records,
 )
 from ..messages import listed, other_field
+from ..options import as_python
 from .targets import ID_KEY, WEIGHT_KEY, is_complete
 
 #: The number of a line, document or text, and its object.
@@ -136,7 +139,7 @@ def content_of(path: Path, text_field: str) -> Content:
     is_table = delimiter_by_name(path) is not None
     if is_table and not line:
         raise ValueError(f"{path} is empty. Its first line must name the columns.")
-    if line.removeprefix(b"\xef\xbb\xbf").lstrip().startswith((b"{", b"[")) or not (line or is_table):
+    if line.removeprefix(UTF8_MARK).lstrip().startswith((b"{", b"[")) or not (line or is_table):
         return Content(Form.jsonl)
     headers = header_cells(path, number, line) if is_table or is_utf8(line) else {}
     for delimiter, cells in headers.items():
@@ -161,7 +164,7 @@ def first_line(path: Path) -> tuple[int, bytes]:
 
 def has_cells(line: bytes) -> bool:
     """Whether a line has more than empty cells."""
-    return bool(line.removeprefix(b"\xef\xbb\xbf").strip(EMPTY_CELLS))
+    return bool(line.removeprefix(UTF8_MARK).strip(EMPTY_CELLS))
 
 
 def is_utf8(line: bytes) -> bool:
@@ -239,7 +242,7 @@ def cell_of_labels(value: Any) -> str:
     """The cell of which :func:`labels_of_cell` makes these labels."""
     if value is None or value == []:
         return ""
-    if isinstance(value, str) and labels_of_cell(value) == value:
+    if isinstance(value, str) and labels_of_cell(value) == value and not PYTHON_LIST.fullmatch(value):
         return value
     return json.dumps([value] if isinstance(value, str) else value, ensure_ascii=False)
 
@@ -250,8 +253,12 @@ def doc_records(path: Path, fields: Fields) -> Iterator[Record]:
     for number, doc in enumerate(saved_docs(path, Vocab()), start=1):
         record: dict[str, Any] = {fields.text: doc.text}
         if fields.label is not None:
-            record[fields.label] = CompleteLabels(doc.cats) if is_complete(doc) else doc.cats
-        yield number, record | {keys[key]: doc.user_data[key] for key in keys if key in doc.user_data}
+            cats = {label: as_python(value) for label, value in doc.cats.items()}
+            record[fields.label] = CompleteLabels(cats) if is_complete(doc) else cats
+        for key, name in keys.items():
+            if key in doc.user_data:
+                record.setdefault(name, as_python(doc.user_data[key]))
+        yield number, record
 
 
 def saved_docs(path: Path, vocab: Vocab) -> Iterator[Doc]:
@@ -266,7 +273,7 @@ def saved_docs(path: Path, vocab: Vocab) -> Iterator[Doc]:
 def text_records(path: Path, fields: Fields) -> Iterator[Record]:
     """The files of a folder in the order of their names. The label of a text is the folder that it is in."""
     number = 0
-    for file in sorted(file for file in path.rglob("*") if file.is_file() and not is_hidden(file, path)):
+    for file in sorted(files_within(path)):
         if file.parent == path:
             raise ValueError(
                 f"{path} is not a folder of texts: {file.name} is not in the folder of a label. Put each text into a "
@@ -283,13 +290,20 @@ def text_records(path: Path, fields: Fields) -> Iterator[Record]:
         )
 
 
-def is_hidden(file: Path, folder: Path) -> bool:
-    """Whether a name in the path of a file begins with a dot."""
-    return any(part.startswith(".") for part in file.relative_to(folder).parts)
+def files_within(folder: Path) -> Iterator[Path]:
+    """The files of a folder and of those in it, also where they are links; none whose name, or folder's, is hidden."""
+    for path, names, files in os.walk(folder, followlinks=True):
+        names[:] = [name for name in names if not name.startswith(".")]
+        for name in names:
+            if Path(path).resolve().is_relative_to(Path(path, name).resolve()):
+                raise ValueError(f"{Path(path, name)} is a link to a folder that it is in. Remove it.")
+        yield from (Path(path, name) for name in files if not name.startswith("."))
 
 
 def file_text(file: Path) -> str:
     """The content of a text file."""
+    if not file.is_file():
+        raise ValueError(f"{file} is not a file, or a link to what is not there. Remove it.")
     try:
         return file.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -171,7 +171,7 @@ class JsonlCorpus:
         for number, record in self._records():
             found.update(self._labels_of(number, record))
             identity = self._id(number, record)
-            if identity is not None and ids.setdefault(identity, number) != number:
+            if self.id_field is not None and identity is not None and ids.setdefault(identity, number) != number:
                 raise self._bad(number, f"{self.content.unit} {ids[identity]} has the same id, {identity!r}. {OWN_IDS}")
         return tuple(sorted(found))
 
@@ -234,7 +234,7 @@ class JsonlCorpus:
     def _optional_field(self, field: str | None, of_docs: str, record: dict[str, Any]) -> str | None:
         """The key that is asked for; if none is, that of what a document of spaCy was saved with."""
         is_saved = field is None and self.content.form == Form.docs and of_docs in record
-        return of_docs if is_saved else field
+        return of_docs if is_saved and of_docs not in (self.text_field, self.label_field) else field
 
     def _example(self, nlp: Language, number: int, record: dict[str, Any], labels: list[str]) -> Example:
         predicted = self._doc(nlp, number, record)
