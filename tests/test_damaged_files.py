@@ -95,7 +95,7 @@ def read_wordnet(path: Path) -> None:
 
 def read_train_config(path: Path) -> None:
     try:
-        graft_section(read_training_config(str(path), [])[0], str(path))
+        graft_section(read_training_config(str(path), {})[0], str(path))
     except CommandError as error:
         raise ValueError(str(error)) from error
 

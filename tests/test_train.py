@@ -154,7 +154,7 @@ JIEBA = (
     [
         (("--config", "ngram"), 1, "There is no config ngram: it is neither a file nor one of 'default', "),
         (("--config", "ngram"), 1, "'ngrams', 'sentiwordnet', 'vectors', 'wordnet'. Did you mean 'ngrams'?"),
-        (("--config", "syntax"), 1, "The config syntax trains no component textcat_graft"),
+        (("--config", "syntax"), 1, "The config syntax has no component textcat_graft"),
         (("--config", "default"), 1, "Give one with --syntax, or train without syntax: --config ngrams"),
         (("--config", "default", "--syntax", "no_such"), 1, "The syntax pipeline no_such cannot be loaded"),
         (("--config", "network"), 1, "The config network needs a file: --paths.unlabelled FILE."),
@@ -180,6 +180,7 @@ JIEBA = (
         (("--components.textcat_graft.learner.steps", "many"), 1, "[textcat_graft] learner.steps: 'many' is not"),
         (("--components.textcat_graft.learner.@losses", "x"), 1, "Error: [textcat_graft] A block can only contain one"),
         (("--paths",), 2, "No such option: --paths"),
+        (("stray",), 2, "Unexpected argument: stray"),
         ((), 1, "few.jsonl has fewer than 10 documents (6): too few to hold out a tenth of them for dev"),
     ],
 )
@@ -549,10 +550,59 @@ def test_a_config_of_init_config_takes_documents_of_spacy(corpus: Path, tmp_path
     assert max(cats, key=cats.__getitem__) == "sport"
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--paths.dev", "dev.jsonl"),
+        ("--paths.train=other.jsonl",),
+        ("--corpora.dev.path", "dev.jsonl"),
+        ("--corpora.dev.limit", 5),
+        ("--corpora.train.part", "dev"),
+        ("--training.train_corpus", "corpora.dev"),
+        ("--components.textcat_graft.factory", "textcat_graft_multilabel"),
+        ("--nlp.lang", "de", "--lang", "fr"),
+    ],
+)
+def test_settings_that_arguments_decide(options: tuple[str, ...], tmp_path: Path, train_records: list[Record]) -> None:
+    data = write_jsonl(tmp_path / "train.jsonl", train_records)
+    said = train(data, *options, "--output", tmp_path / "out", code=1)
+    assert f"Error: {options[0].partition('=')[0]} has no effect: the setting is " in said
+    assert not (tmp_path / "out").exists()
+
+
+def test_settings_of_the_reader_and_the_logger_are_kept(tmp_path: Path, train_records: list[Record]) -> None:
+    data = write_jsonl(tmp_path / "train.jsonl", train_records)
+    options = ("--corpora.train.limit", 40, "--training.logger.progress_bar", "false")
+    assert "36 documents to train on, 4 for dev" in train(data, *options, "--output", tmp_path, *SHORT)
+    assert trained(tmp_path)[0].config["training"]["logger"]["progress_bar"] is False
+
+
+def test_a_config_that_no_training_wrote_is_not_replaced(
+    tmp_path: Path, train_records: list[Record], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("spacy.cli.train.train", lambda *_: None)
+    data = write_jsonl(tmp_path / "train.jsonl", train_records)
+    own = Path(shutil.copy(shipped_configs()["ngrams"], tmp_path / "config.cfg"))
+    before = own.read_bytes()
+    options = ("--config", own, "--output", tmp_path)
+    assert "config.cfg is read, and would be replaced" in train(data, *options, code=1)
+    assert own.read_bytes() == before
+    (tmp_path / "model-last").mkdir()
+    train(data, *options)
+    assert own.read_bytes() != before
+
+
+def test_a_component_with_a_source_is_trained_by_spacy(tmp_path: Path) -> None:
+    config = Config().from_disk(shipped_configs()["ngrams"], interpolate=False)
+    config["components"] = {"textcat_graft": {"source": "model"}}
+    config.to_disk(tmp_path / "own.cfg")
+    data = write_jsonl(tmp_path / "train.jsonl", [])
+    said = train(data, "--config", tmp_path / "own.cfg", code=1)
+    assert "to train. One with a source is trained by python -m spacy train." in " ".join(said.split())
+
+
 def test_data_are_given_once_and_are_others_for_dev(tmp_path: Path, train_records: list[Record]) -> None:
     data = write_jsonl(tmp_path / "train.jsonl", train_records)
-    assert "give the file as --dev" in train(data, "--paths.dev", "dev.jsonl", code=1)
-    assert "give the file as DATA" in train(data, "--paths.train=other.jsonl", code=1)
     assert "DATA and --dev are both" in train(data, "--dev", data, code=1)
 
 

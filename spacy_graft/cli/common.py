@@ -288,6 +288,8 @@ def check_overrides(context: typer.Context, first: str) -> None:
         if argument.startswith("--") and "." not in argument:
             known = [option for parameter in context.command.params for option in parameter.opts]
             raise typer.BadParameter(f"No such option: {argument}.{did_you_mean(argument, known)}")
+    if first.startswith("--"):
+        raise typer.BadParameter(f"{first} stands where a file is expected: give settings after it.")
     if arguments and not arguments[0].startswith("--"):
         raise typer.BadParameter(f"Unexpected argument: {arguments[0]}")
 

@@ -29,6 +29,7 @@ from .common import (
     print_message,
     quoted,
     refuse_options,
+    refuse_own_input,
     require_held_by_config,
     undisturbed,
 )
@@ -54,6 +55,10 @@ spacy-graft train train.jsonl --components.textcat_graft.learner.max_features 50
 #: What a training writes into its folder: its config, the best pipeline, and the last one.
 CONFIG_FILE, BEST, LATEST = WRITTEN = ("config.cfg", "model-best", "model-last")
 READER = "spacy_graft.JsonlCorpus.v1"
+#: Settings of a reader by which one file is divided into documents to train on and for dev.
+DIVIDED_BY = ("text_field", "label_field", "limit")
+#: Whether each step shows a bar; the shipped configs do not, since they serve scripts too.
+PROGRESS_BAR = "training.logger.progress_bar"
 #: Paths that need not be set: the file is then searched for in its default places.
 OPTIONAL_PATHS = ("lexicon",)
 #: Factories and scorers of components, of exclusive and of independent labels.
@@ -118,22 +123,25 @@ def train_command(
     (config.cfg), the best pipeline on dev (model-best) and the last one (model-last) into FOLDER.
     --section.setting VALUE overrides a setting.
     """
-    from spacy.cli._util import import_code
+    from spacy.cli._util import import_code, parse_config_overrides
     from spacy.cli.train import train
 
     check_overrides(context, data)
     require_held_by_config(data, dev, text_field, label_field)
-    check_data_options(context.args, data, dev)
+    check_data(data, dev)
     check_output(output)
     check_no_pipeline(output)
+    refuse_own_config(output, config)
     import_code(code)
-    settings, is_shipped = read_training_config(config, context.args)
+    overrides = parse_config_overrides(context.args)
+    settings, is_shipped = read_training_config(config, overrides)
     if not is_shipped:
         refuse_options(context, "exclusive", why=f"with {config}: change its component instead")
     component = graft_section(settings, config)
     fill_corpora(settings, data, dev, {"text_field": text_field, "label_field": label_field})
     if lang is not None:
         settings["nlp"]["lang"] = lang
+    check_effects(settings, overrides)
     blank_pipeline(settings["nlp"]["lang"], tokenizer_of(settings))
     for name in graft_sections(settings):
         check_options(name, settings.interpolate()["components"][name])
@@ -143,7 +151,9 @@ def train_command(
     found = labels_found(opened_corpora(settings))
     if is_shipped:
         set_kind(settings["components"][component], found, exclusive)
-        settings["training"]["logger"]["progress_bar"] = True
+        check_effects(settings, overrides)
+        if PROGRESS_BAR not in overrides:
+            settings["training"]["logger"]["progress_bar"] = True
     path = output / CONFIG_FILE
     with replacing(output):
         with writing(path) as file:
@@ -231,6 +241,12 @@ def check_no_pipeline(output: Path) -> None:
         raise CommandError(f"{output} is a pipeline. Give another folder: pipelines are written into it.")
 
 
+def refuse_own_config(output: Path, config: str) -> None:
+    """Raise a CommandError if the config that is read would be replaced, and is not that of an earlier training."""
+    if not any((output / name).exists() for name in (BEST, LATEST)):
+        refuse_own_input(output / CONFIG_FILE, config)
+
+
 def shipped_configs() -> dict[str, Path]:
     """The configs that ship, by name. An installed package has them inside, a clone beside it."""
     package = Path(__file__).parents[1]
@@ -239,9 +255,8 @@ def shipped_configs() -> dict[str, Path]:
     return {path.stem: path for path in sorted(folder.glob("*.cfg"))}
 
 
-def read_training_config(name: str, overrides: list[str]) -> tuple[Config, bool]:
+def read_training_config(name: str, overrides: dict[str, Any]) -> tuple[Config, bool]:
     """Read a config with overridden settings; also returns whether it ships."""
-    from spacy.cli._util import parse_config_overrides
     from spacy.util import load_config
 
     shipped = shipped_configs()
@@ -252,7 +267,7 @@ def read_training_config(name: str, overrides: list[str]) -> tuple[Config, bool]
             f"There is no config {name}: it is neither a file nor one of {listed(known)}.{did_you_mean(name, known)}"
         )
     try:
-        config = load_config(path, overrides=parse_config_overrides(overrides), interpolate=False)
+        config = load_config(path, overrides=overrides, interpolate=False)
     except (ValueError, configparser.Error) as error:
         raise CommandError(f"{path}: {error}") from error
     if missing := [section for section in ("paths", "nlp", "components", "training") if section not in config]:
@@ -275,7 +290,9 @@ def tokenizer_of(config: Config) -> dict[str, Any] | None:
 def graft_section(config: Config, name: str) -> str:
     """The name of the first graft component of a config; a CommandError if it has none."""
     if not (found := graft_sections(config)):
-        raise CommandError(f"The config {name} trains no component {EXCLUSIVE[0]} or {MULTILABEL[0]}.")
+        sourced = any("source" in section for section in config["components"].values())
+        hint = " One with a source is trained by python -m spacy train." if sourced else ""
+        raise CommandError(f"The config {name} has no component {EXCLUSIVE[0]} or {MULTILABEL[0]} to train.{hint}")
     return found[0]
 
 
@@ -300,17 +317,27 @@ def fill_corpora(config: Config, data: str, dev: str | None, fields: dict[str, s
         section |= {"path": f"${{paths.{split}}}", **given}
         # A config of an earlier training may have divided one file.
         section["part"] = split if dev is None else None
+        if dev is None and split == "dev":
+            section |= {key: f"${{corpora.train.{key}}}" for key in DIVIDED_BY if key in corpora["train"]}
         corpora[split] = section
         config["training"][f"{split}_corpus"] = f"corpora.{split}"
 
 
-def check_data_options(overrides: list[str], data: str, dev: str | None) -> None:
-    """Raise a CommandError for data that are given in another way, or as train and as dev."""
-    for argument in overrides:
-        name = argument.partition("=")[0]
-        if name in ("--paths.train", "--paths.dev"):
-            instead = "DATA" if name == "--paths.train" else "--dev"
-            raise CommandError(f"{name} has no effect: give the file as {instead}.")
+def check_effects(config: Config, overrides: dict[str, Any]) -> None:
+    """Raise a CommandError for an overridden setting that has another value, since other arguments set it."""
+    for name, value in overrides.items():
+        found: Any = config
+        for key in name.split("."):
+            found = found.get(key) if isinstance(found, dict) else None
+        if found != value:
+            raise CommandError(
+                f"--{name} has no effect: the setting is {found!r}. The files are given as DATA and --dev, and what "
+                f"else they decide by --text-field, --label-field, --lang and --exclusive or --multilabel."
+            )
+
+
+def check_data(data: str, dev: str | None) -> None:
+    """Raise a CommandError if texts to train on and for dev are in the same file."""
     if dev is not None and os.path.exists(dev) and os.path.exists(data) and os.path.samefile(data, dev):
         raise CommandError(
             f"DATA and --dev are both {dev}. Texts to choose the model on must be others than those it is trained on. "
