@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from itertools import pairwise
 from math import isinf
@@ -204,7 +204,9 @@ def is_array_of_labels(values: Any) -> bool:
 def single_labels(values: Any) -> list[Any]:
     """The label of each document as Python has it; a ValueError for collections of labels."""
     labels = values.tolist() if is_array_of_labels(values) else list(map(as_python, values))
-    kind = next((type(label).__name__ for label in labels if isinstance(label, list | set | Mapping)), None)
+    kind = next((type(label).__name__ for label in labels if isinstance(label, list | Set | Mapping)), None)
+    if len({len(label) for label in labels if isinstance(label, tuple)}) > 1:
+        kind = "tuple"  # of one length they are labels, such as a topic with its subtopic
     if kind is not None:
         raise ValueError(f"Each document has one label, but y has a {kind}. With multilabel=True it has any number.")
     return labels

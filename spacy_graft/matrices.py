@@ -11,7 +11,7 @@ import scipy.sparse
 
 from .extract.bags import Bags
 from .extract.texts import DocumentKindError
-from .options import LARGEST_VALUE
+from .options import LARGEST_VALUE, as_python
 
 #: A matrix of values (n_documents, n_items), or for each document its items or their values by name.
 MatrixOrItems = Any
@@ -64,13 +64,15 @@ def as_matrix(documents: Any) -> scipy.sparse.csr_array:
     Raises
     ------
     ValueError
-        If it does not have two dimensions, has no columns, or has complex numbers.
+        If it does not have two dimensions, has no columns, or has complex numbers or strings.
     TypeError
         If it has something else than numbers.
     """
     values = documents if scipy.sparse.issparse(documents) else np.asarray(documents)
     if values.dtype.kind == "c":
         raise ValueError("Complex data not supported: give a matrix of real numbers.")
+    if values.dtype.kind in "mM":
+        raise TypeError(f"Values must be numbers, but X has {values.dtype}.")
     if isinstance(values, np.ndarray) and values.dtype.kind == "O":
         values = np.where(missing_values(values), np.nan, values)
     if values.ndim != 2:
@@ -80,10 +82,22 @@ def as_matrix(documents: Any) -> scipy.sparse.csr_array:
         )
     if not values.shape[1]:
         raise ValueError(f"Found array with 0 feature(s) (shape={values.shape}) while a minimum of 1 is required.")
+    if (text := first_text(values)) is not None:
+        raise ValueError(
+            f"Values must be numbers, but X has {text!r:.60}. Convert numbers in strings first; of categories, make a "
+            f"column for each."
+        )
     matrix = scipy.sparse.csr_array(values.astype(np.float64))
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     return matrix
+
+
+def first_text(values: Any) -> str | bytes | None:
+    """The first string or bytes in a matrix, which NumPy would convert to numbers, if they look so."""
+    if values.dtype.kind in "biuf" or scipy.sparse.issparse(values):
+        return None
+    return next((as_python(entry) for entry in values.flat if isinstance(entry, str | bytes)), None)
 
 
 def missing_values(values: np.ndarray) -> np.ndarray:
@@ -148,10 +162,13 @@ def item_matrix(
         for name, value in items.items():
             indices.append(column_of(str(name), numbers, known))
             try:
-                values.append(float(value))
+                # Strings that look like numbers are none.
+                values.append(float("" if type(value) in (str, bytes) else value))
             except (TypeError, ValueError) as error:
                 raise DocumentKindError(
-                    i, f"has {value!r} as the value of {name!r}, but values of items must be numbers."
+                    i,
+                    f"has {value!r} as the value of {name!r}, but values of items must be numbers. Of a category, make "
+                    f"a name: {f'{name}={value}'!r:.60}.",
                 ) from error
         indptr.append(len(indices))
     shape = (len(indptr) - 1, len(known) + len(numbers))
@@ -200,15 +217,15 @@ def check_names(names: Iterable[Any]) -> None:
 def require_numbers(
     matrix: scipy.sparse.csr_array, names: Sequence[str], more: Iterable[str] = ()
 ) -> scipy.sparse.csr_array:
-    """The same matrix; a ValueError if a value is not finite, or too large. Columns have ``names``, then ``more``."""
+    """The same matrix; an error if a value is not finite, or too large. Columns have ``names``, then ``more``."""
     wrong = np.flatnonzero(~np.isfinite(matrix.data))
     if len(wrong):
         what = "NaN" if np.isnan(matrix.data[wrong[0]]) else "infinity or a value too large for dtype('float64')"
-        raise ValueError(f"Input X contains {what}: {place_and_value(matrix, wrong[0], names, more)}.")
+        raise value_error(matrix, wrong[0], [*names, *more], f"Input X contains {what}.")
     too_large = np.flatnonzero(np.abs(matrix.data) > LARGEST_VALUE)
     if len(too_large):
-        place = place_and_value(matrix, too_large[0], names, more)
-        raise ValueError(f"Values must be at most {LARGEST_VALUE:g}, but {place}. Scale them first.")
+        problem = f"Values must be at most {LARGEST_VALUE:g}: scale them first."
+        raise value_error(matrix, too_large[0], [*names, *more], problem)
     return matrix
 
 
@@ -225,27 +242,23 @@ def bounded(matrix: scipy.sparse.csr_array, names: Sequence[str], multiplied: bo
 
     Raises
     ------
-    ValueError
+    DocumentKindError
         If a value is not finite, or too large; or where columns are multiplied, outside [0, 1] by more than rounding.
     """
     require_numbers(matrix, names)
     wrong = np.flatnonzero((matrix.data < 0.0) | (matrix.data > 1.0 + VALUE_TOLERANCE))
     if multiplied and len(wrong):
-        place = place_and_value(matrix, wrong[0], names)
-        raise ValueError(
-            f"Values must be in [0, 1], but {place}. The bounds of combinations hold only for such values: scale them "
-            f"first."
-        )
+        problem = "Values must be in [0, 1], since the bounds of combinations hold only for such: scale them first."
+        raise value_error(matrix, wrong[0], names, problem)
     matrix.data[(matrix.data > 1.0) & (matrix.data <= 1.0 + VALUE_TOLERANCE)] = 1.0
     return matrix
 
 
-def place_and_value(matrix: scipy.sparse.csr_array, entry: int, names: Sequence[str], more: Iterable[str] = ()) -> str:
-    """Where an entry stands, and its value."""
+def value_error(matrix: scipy.sparse.csr_array, entry: int, names: Sequence[str], problem: str) -> DocumentKindError:
+    """The error of an entry of a matrix."""
     document, column = int(np.searchsorted(matrix.indptr, entry, side="right")) - 1, int(matrix.indices[entry])
-    name = names[column] if column < len(names) else [*more][column - len(names)]
-    where = f"column {column}" if name == str(column) else f"item {name!r}"
-    return f"{where} of document {document} is {matrix.data[entry]}"
+    where = f"column {column}" if names[column] == str(column) else f"item {names[column]!r}"
+    return DocumentKindError(document, f"has {matrix.data[entry]} in {where}. {problem}")
 
 
 def bags_of(matrix: scipy.sparse.csr_array, min_df: int) -> Bags:

@@ -138,10 +138,10 @@ def test_heavier_documents_count_for_more():
 @pytest.mark.parametrize(
     ("X", "y", "message"),
     [
-        (MATRIX * 2.0, LABELS, r"in \[0, 1\], but column \d of document \d+ is 2.0"),
+        (MATRIX * 2.0, LABELS, r"Document \d+ has 2.0 in column \d\. Values must be in \[0, 1\]"),
         (-MATRIX, LABELS, r"in \[0, 1\]"),
-        (MATRIX * np.nan, LABELS, "is nan"),
-        ([{"a": 1.5}], ["x"], r"item 'a' of document 0 is 1.5"),
+        (MATRIX * np.nan, LABELS, "has nan"),
+        ([{"a": 1.5}], ["x"], "Document 0 has 1.5 in item 'a'"),
         (["not a set"], ["x"], "Document 0 is a string"),
         (MATRIX, LABELS[1:], "80 documents, but 79 labels"),
         (MATRIX, ["x"] * 80, "y must have at least 2 different labels, but has 'x'"),
@@ -425,7 +425,7 @@ def test_names_of_items_are_numbered_once():
     assert len(numbers) == 7
     np.testing.assert_array_equal(model.predict([["item1", "other"], ["other", "more"]]), before)
     assert model._space.numbers is numbers
-    with pytest.raises(ValueError, match="item 'more' of document 1 is nan"):
+    with pytest.raises(ValueError, match="Document 1 has nan in item 'more'"):
         model.predict([{"item1": 1.0, "other": 2.0}, {"more": float("nan")}])
 
 
@@ -441,10 +441,10 @@ def test_unknown_items_count_as_length():
     assert abs(scores[0]) > 1.9 * abs(scores[1])
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), None, "x"])
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), None, "x", "1", b"1"])
 def test_values_of_new_items_are_numbers(value):
     model = GraftClassifier(Grafting(l1=0.1)).fit([{"b": 1.0}, {"a": 1.0}] * 10, ["B", "A"] * 10)
-    with pytest.raises(ValueError, match=r"'a' of document 1 is|Document 1 has .* as the value of 'a'"):
+    with pytest.raises(ValueError, match=r"Document 1 has .* (in item|as the value of) 'a'"):
         model.predict([{"b": 1.0}, {"a": value}])
 
 
@@ -519,7 +519,7 @@ def test_example_weights_may_come_one_by_one():
 
 
 def test_values_that_are_too_large_are_refused():
-    with pytest.raises(ValueError, match=r"at most 1e.100, but column 0 of document 0 is 1e.160\. Scale"):
+    with pytest.raises(ValueError, match=r"Document 0 has 1e.160 in column 0\. Values must be at most 1e.100: scale"):
         GraftClassifier(GraftingPath()).fit(np.repeat(np.eye(2), 10, 0) * 1e160, [0] * 10 + [1] * 10)
 
 
@@ -604,16 +604,40 @@ def test_combinations_are_the_last_columns_of_coefficients():
     assert not any(weights.values())
 
 
+def test_strings_and_dates_are_no_values():
+    with pytest.raises(ValueError, match="Values must be numbers, but X has '3'"):
+        GraftClassifier().fit(pd.DataFrame({"a": ["3", "4"], "b": [1, 2]}), ["A", "B"])
+    with pytest.raises(ValueError, match=r"Values must be numbers, but X has '[01]\.0'"):
+        GraftClassifier().fit(MATRIX.astype(str), LABELS)
+    with pytest.raises(TypeError, match="Values must be numbers, but X has datetime64"):
+        GraftClassifier().fit(pd.DataFrame({"a": pd.to_datetime(["2020-01-01", "2021-01-01"])}), ["A", "B"])
+    with pytest.raises(ValueError, match=r"Document 0 has '3' as the value of 'size'.* make a name: 'size=3'"):
+        GraftClassifier().fit([{"size": "3"}, {"size": "4"}], ["A", "B"])
+
+
+def test_a_wrong_value_is_named_by_its_document_where_others_have_no_weight():
+    X, weights = np.array(MATRIX), np.ones(len(LABELS))
+    X[5, 1], weights[:3] = np.nan, 0.0
+    with pytest.raises(ValueError, match="Document 5 has nan in column 1"):
+        GraftClassifier().fit(X, LABELS, sample_weight=weights)
+
+
+@pytest.mark.parametrize("kind", [list, tuple, set, frozenset])
+def test_several_labels_of_exclusive_ones_are_refused(kind):
+    with pytest.raises(ValueError, match=f"Each document has one label, but y has a {kind.__name__}"):
+        GraftClassifier().fit([["a"], ["b"], ["c"]], [kind(["A"]), kind(["A", "B"]), kind(["B"])])
+
+
 def test_values_that_are_too_large_are_refused_in_prediction():
     model = GraftClassifier(Grafting(l1=0.1)).fit(np.repeat(np.eye(3), 8, 0), np.repeat([0, 1, 2], 8))
-    with pytest.raises(ValueError, match=r"at most 1e.100, but column 0 of document 0 is 1.7e.308\. Scale"):
+    with pytest.raises(ValueError, match=r"Document 0 has 1.7e.308 in column 0\. Values must be at most 1e.100: scale"):
         model.predict_proba([[1.7e308, 1.7e308, 0.0]])
 
 
 @pytest.mark.parametrize("dtype", ["Float64", "Int64", "object"])
 def test_missing_values_of_tables_are_named(dtype):
     frame = pd.DataFrame({"a": pd.array([None] + [1] * 23, dtype), "b": MATRIX[:24, 0]})
-    with pytest.raises(ValueError, match="Input X contains NaN: item 'a' of document 0 is nan"):
+    with pytest.raises(ValueError, match=r"Document 0 has nan in item 'a'\. Input X contains NaN\."):
         GraftClassifier().fit(frame, LABELS[:24])
 
 

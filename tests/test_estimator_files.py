@@ -130,6 +130,12 @@ def test_a_name_that_ends_in_gz_is_a_name(tmp_path):
     np.testing.assert_array_equal(GraftClassifier.load(tmp_path / "model.gz").predict(ITEMS), model.predict(ITEMS))
 
 
+def test_numbers_of_numpy_in_settings_are_saved(tmp_path):
+    blocks = {"words": TokenNgrams(min_df=np.int64(2), penalty_factor=np.float32(1.5))}
+    GraftRanker(Grafting(l1=np.float64(0.5)), blocks=blocks).fit(TEXTS, CORRECT, GROUPS).save(tmp_path / "model")
+    assert GraftRanker.load(tmp_path / "model").blocks == {"words": TokenNgrams(min_df=2, penalty_factor=1.5)}
+
+
 def test_what_cannot_be_saved(tmp_path):
     path = tmp_path / "model.graft"
     with pytest.raises(ValueError, match=r"blocks\['own'\] = .* cannot be saved: only plain values"):

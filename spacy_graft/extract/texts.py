@@ -345,7 +345,7 @@ def analysed_words(found: Any) -> list[str]:
 
 
 class DocumentKindError(ValueError):
-    """A document is of another kind than a reader reads.
+    """A document is of another kind than a reader reads, or has values that it does not take.
 
     Attributes
     ----------
