@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 import tomllib
+import warnings
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
@@ -661,6 +662,20 @@ def test_a_card_of_documents_with_other_labels(pipeline: Path, tmp_path: Path, d
 
 def test_an_edit_of_nothing(pipeline: Path, tmp_path: Path) -> None:
     assert "give --deny, --allow" in refused("edit", pipeline, "--output", tmp_path / "edited")
+
+
+def test_commands_give_a_warning_once(
+    pipeline: Path, texts: Path, fitted: Language, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def warned(*_: object) -> tuple[Language, Any]:
+        for text in ("one", "two", "one"):
+            warnings.warn(text, stacklevel=2)
+        return fitted, fitted.get_pipe("textcat_graft")
+
+    monkeypatch.setattr("spacy_graft.cli.classify.load_pipeline", warned)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        assert call("classify", pipeline, texts).stderr == "Warning: one\nWarning: two\n"
 
 
 def test_the_version() -> None:

@@ -114,6 +114,8 @@ def test_commands_know_them(trained: Any, tmp_path: Path) -> None:
     found = run_command("diff", tmp_path / "chosen", tmp_path / "own")
     changes = json.loads(found)["threshold_changes"]
     assert list(changes.items()) == [(label, [component.thresholds[label], own[label]]) for label in ("food", "music")]
+    shortened = json.loads(run_command("diff", tmp_path / "chosen", tmp_path / "own", "--top", 1))
+    assert [*shortened["threshold_changes"]] == ["food"]
     words = run_command("diff", tmp_path / "chosen", tmp_path / "own", "--format", "table", "--top", 1).split()
     assert re.search(r"Changed thresholds: 2, 1 shown label before after ─+ food 0\.\d+ 0\.9000$", " ".join(words))
     page = tmp_path / "page.html"

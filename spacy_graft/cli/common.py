@@ -131,7 +131,7 @@ def with_exit_codes(command: Callable[..., None]) -> Callable[..., None]:
     def run(*args: Any, **kwargs: Any) -> None:
         try:
             with warnings.catch_warnings(), terminated_in_order():
-                warnings.showwarning = show_warning
+                warnings.showwarning = warning_printer()
                 command(*args, **kwargs)
             sys.stdout.flush()
         except Terminated:
@@ -176,9 +176,16 @@ def interruption_of_kernel(error: BaseException | None) -> KeyboardInterrupt | N
     return error if isinstance(error, KeyboardInterrupt) else None
 
 
-def show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
-    """Print a warning without the line of code that it comes from, which says nothing to who typed a command."""
-    print_message(f"Warning: {message}")
+def warning_printer() -> Callable[..., None]:
+    """What prints each warning once, without the line of code that it comes from, which says nothing to who types."""
+    printed = set()
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        if str(message) not in printed:
+            printed.add(str(message))
+            print_message(f"Warning: {message}")
+
+    return show
 
 
 def print_message(message: str) -> None:

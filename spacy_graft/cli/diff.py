@@ -197,6 +197,7 @@ def limited_difference(difference: ModelDifference, top: int | None) -> dict[str
     value = asdict(difference)
     for key in ("features_added", "features_removed", "sign_changes", "weight_changes"):
         value[key] = value[key][:top]
+    value["threshold_changes"] = dict(islice(difference.threshold_changes.items(), top))
     return value
 
 

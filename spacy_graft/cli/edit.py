@@ -92,7 +92,6 @@ def edit_command(
     --allow, --only-positive, --only-negative and --lock may be repeated. The edits are kept with the model. Without
     --data, the model must have been trained with keep_corpus = true.
     """
-    from ..pipeline.judging import can_judge, warn_of_trained
     from ..pipeline.reader import JsonlCorpus
     from ..pipeline.whole_save import save_whole
 
@@ -110,7 +109,6 @@ def edit_command(
 
     with status_line("Reading the training documents and optimising the weights"):
         dev_examples = None if dev is None else list(corpus(dev))
-        warn_of_trained(graft, (one.reference.text for one in dev_examples or () if can_judge(graft, one)))
         before = scores_of(nlp, graft, dev_examples)
         edit = graft.edit(
             deny=deny or (),

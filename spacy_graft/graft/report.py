@@ -217,8 +217,8 @@ class Report:
             raise ValueError(f"The report of the training has {found!r:.60} as thresholds of {n_labels} labels.")
 
     def lines(self) -> dict[str, str]:
-        """The figures as texts, by name; without empty ones and thresholds, whose labels are not known here."""
-        values = {**self.to_dict(), "thresholds": None}
+        """The figures as texts, by name; without empty ones, digests, and thresholds, which need the labels."""
+        values = {**self.to_dict(), "thresholds": None, "held_out_sketch": None}
         if self.constraints is not None:
             values["constraints"] = "; ".join(Constraints(**self.constraints).described())
         return {name: formatted(value) for name, value in values.items() if value not in (None, {}, [])}
