@@ -227,7 +227,7 @@ def plain_param(name: str, value: Any) -> Any:
     """
     kind = type(value).__name__
     if kind in SETTINGS and type(value) is class_of_settings(kind):
-        return {"type": kind, "settings": asdict(value, dict_factory=plain_settings)}
+        return {"type": kind, "settings": asdict(value, dict_factory=settings_of_python)}
     if isinstance(value, Mapping):
         return {str(key): plain_param(f"{name}[{key!r}]", its) for key, its in value.items()}
     values = list(value) if isinstance(value, list | tuple) else [value]
@@ -240,7 +240,7 @@ def plain_param(name: str, value: Any) -> Any:
     return values if isinstance(value, list | tuple) else values[0]
 
 
-def plain_settings(settings: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+def settings_of_python(settings: Iterable[tuple[str, Any]]) -> dict[str, Any]:
     """Settings of a learner or a block, with numbers of NumPy as those of Python."""
     return {name: as_python(value) for name, value in settings}
 
