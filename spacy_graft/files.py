@@ -408,5 +408,5 @@ def reason_of(error: OSError) -> str:
 
 
 def compressing(file: IO[bytes]) -> IO[bytes]:
-    """Wrap a binary file such that what is written is compressed."""
-    return cast("IO[bytes]", gzip.GzipFile(fileobj=file, mode="wb"))
+    """Wrap a binary file such that what is written is compressed, the same content to the same bytes."""
+    return cast("IO[bytes]", gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0))

@@ -744,12 +744,55 @@ def test_weights_that_were_or_become_0_changed() -> None:
 
     def model(weights: dict[str, float]) -> Any:
         feature = SimpleNamespace(block="words", text="goal", weights=weights)
-        model = SimpleNamespace(attrs={"snapshot": SimpleNamespace(word_scores=None)})
+        table = SimpleNamespace(terms=lambda _: (feature,))
+        model = SimpleNamespace(attrs={"snapshot": SimpleNamespace(word_scores=None, features=table)})
         labels = ("a", "b", "c")
         return SimpleNamespace(model=model, labels=labels, features=lambda: [feature], scoring_options=dict)
 
     found = difference_of(model({"a": 1.0, "c": 3.0}), model({"b": 2.0, "c": 3.0})).weight_changes
     assert {(change.label, change.before, change.after) for change in found} == {("a", 1.0, 0.0), ("b", 0.0, 2.0)}
+
+
+def test_combinations_of_one_text_are_compared_by_their_blocks() -> None:
+    from spacy_graft.cli.diff import difference_of
+
+    def model(weight: float) -> Any:
+        terms = [
+            tuple(SimpleNamespace(block=block) for block in pair) for pair in (("lower", "orth"), ("orth", "lower"))
+        ]
+        features = [SimpleNamespace(block="both", text="a × b", weights={"x": own}) for own in (weight, 1.0)]
+        table = SimpleNamespace(terms=terms.__getitem__)
+        model = SimpleNamespace(attrs={"snapshot": SimpleNamespace(word_scores=None, features=table)})
+        return SimpleNamespace(model=model, labels=("x",), features=lambda: features, scoring_options=dict)
+
+    found = difference_of(model(2.0), model(-2.0))
+    assert found.n_features == [2, 2]
+    assert [(change.before, change.after) for change in found.sign_changes] == [(2.0, -2.0)]
+
+
+def test_outputs_of_other_commands_and_files_of_models_are_not_replaced(pipeline: Path, tmp_path: Path) -> None:
+    table = tmp_path / "train.csv"
+    table.write_text("text,label\n", encoding="utf-8")
+    assert "train.csv exists, and its name does not end in .html" in refused(
+        "diff", pipeline, pipeline, "--html", table
+    )
+    assert "is read, and would be replaced" in refused("diff", pipeline, pipeline, "--html", pipeline / "config.cfg")
+    assert "instead of -." in refused("diff", pipeline, pipeline, "--html", "-")
+    assert "Rename it." in refused("classify", pipeline, table, "--text-field", "predicted")
+
+
+def test_labels_with_the_names_of_columns_are_not_written_as_csv(
+    pipeline: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from spacy_graft.pipeline.textcat import TextCatGraft
+
+    labels = ("df", "x")
+    feature = Feature(
+        "goal", "goal", "words", "token n-gram", 3, dict.fromkeys(labels, 1.0), dict.fromkeys(labels, 0.5)
+    )
+    monkeypatch.setattr(TextCatGraft, "features", lambda _: [feature])
+    monkeypatch.setattr(TextCatGraft, "labels", labels)
+    assert "several columns 'df'" in refused("features", pipeline, "--format", "csv")
 
 
 def test_diff_of_equal_models(pipeline: Path) -> None:
@@ -1170,8 +1213,10 @@ def test_files_that_are_replaced(tmp_path: Path) -> None:
     path.write_text("before")
     path.chmod(0o640)
     link.symlink_to(path)
-    with writing(link) as file:
-        file.write(b"after")
+    for _ in range(2):  # to the same bytes at any time
+        with writing(link) as file:
+            file.write(b"after")
+    assert path.read_bytes()[:10] == b"\x1f\x8b\x08\0\0\0\0\0\x02\xff"
     assert gzip.decompress(path.read_bytes()) == b"after"
     assert path.stat().st_mode & 0o777 == 0o640
 

@@ -238,6 +238,32 @@ def test_a_label_can_be_added_before_the_first_step(train_records: list[Record])
     assert set(nlp("salt").cats) == {"food", "music", "sport", "new"}
 
 
+def test_a_label_with_an_unpaired_surrogate_changes_nothing(train_records: list[Record]) -> None:
+    nlp = make_nlp()
+    spacy_graft.fit(nlp, make_examples(nlp, train_records))
+    with pytest.raises(ValueError, match="an unpaired surrogate"):
+        component_of(nlp).add_label("new\ud800")
+    assert set(nlp("salt").cats) == {"food", "music", "sport"}
+
+
+def test_labels_in_a_config_are_no_string(train_records: list[Record]) -> None:
+    nlp = make_nlp()
+    nlp.config["initialize"]["components"] = {nlp.pipe_names[-1]: {"labels": "food"}}
+    with pytest.raises(ValueError, match="labels must be a list of strings, not the string 'food'"):
+        nlp.initialize(lambda: make_examples(nlp, train_records))
+
+
+def test_documents_that_are_evaluated_choose_no_point_of_an_extended_model(train_records: list[Record]) -> None:
+    """Also where that is the first point."""
+    nlp = make_nlp(learner={**PATH, "steps": 1}, keep_corpus=True)
+    examples = make_examples(nlp, train_records)
+    spacy_graft.fit(nlp, examples[:80])
+    nlp.resume_training()
+    nlp.update(examples[80:100])
+    scores = nlp.evaluate(examples[100:])
+    assert scores["cats_choice"] == scores["cats_score"]
+
+
 @pytest.mark.parametrize("label", ["", 9, None])
 def test_labels_are_strings(label: Any) -> None:
     with pytest.raises(ValueError, match="Labels are non-empty strings, but one is"):

@@ -263,6 +263,19 @@ def test_a_frozen_graft_component_may_come_last(folder: Path, train_records: lis
     assert component_of(trained(config)).report is not None
 
 
+@Language.component("copier")
+def copied(doc: Doc) -> Doc:
+    return Doc(doc.vocab, [token.text for token in doc])
+
+
+def test_a_component_that_returns_new_documents_is_told_of(folder: Path) -> None:
+    nlp = make_nlp()
+    nlp.add_pipe("copier", first=True)
+    config = config_of(nlp, folder, annotating_components=["copier"])
+    with pytest.raises(ValueError, match="returns new documents, without the text of lazy ones"):
+        trained(config)
+
+
 def test_other_components_cannot_be_trained_on_lazy_documents(folder: Path) -> None:
     nlp = make_nlp()
     nlp.add_pipe("tagger")

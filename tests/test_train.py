@@ -274,6 +274,17 @@ def test_a_loop_that_is_too_short_is_warned_of(caplog: pytest.LogCaptureFixture)
     assert caplog.text == ""
 
 
+def test_limits_of_steps_below_0_are_none(caplog: pytest.LogCaptureFixture) -> None:
+    """spaCy's loop would end at its first step."""
+    nlp, component = with_training(eval_frequency=1, patience=-1, max_steps=-1, max_epochs=100)
+    suit_loop(nlp, component)
+    assert {nlp.config["training"][name] for name in ("patience", "max_steps")} == {0}
+    assert "'max_steps', 'patience' below 0 would end training at once. This training uses max_steps = 0" in caplog.text
+    nlp, component = with_training(eval_frequency=0)
+    with pytest.raises(ValueError, match="eval_frequency must be at least 1, but is 0"):
+        suit_loop(nlp, component)
+
+
 def test_a_last_step_that_is_not_evaluated_is_warned_of(caplog: pytest.LogCaptureFixture) -> None:
     """A path of six points, evaluated at steps 0, 4 and 8: the last step is 6 at the latest."""
     nlp, component = with_training(eval_frequency=4, patience=0, max_steps=7, max_epochs=-1)

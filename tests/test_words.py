@@ -217,3 +217,13 @@ def test_bytes_and_integers_have_units() -> None:
 
 def test_a_source_is_equal_by_its_text() -> None:
     assert segmented("a b") == SegmentedText("a b", np.empty((0, 2), np.int64)) != segmented("a c")
+
+
+@pytest.mark.parametrize("before", ["", " ", "\n  "])
+def test_white_space_before_the_first_word_is_in_none(before: str) -> None:
+    texts = ["good film and nice", "nice film and good", "good nice", "nice good"] * 10
+    model = GraftTextClassifier(Grafting(l1=0.5), analyzer="word").fit(texts, ["a", "b"] * 20)
+    (explanation,) = model.explain([f"{before}good stuff"])
+    (word,) = explanation.best.words
+    assert [contribution.text for contribution in explanation.best.contributions] == ["⊢ good"]
+    assert (word.text, word.places) == ("good", ((len(before), len(before) + 4),))

@@ -19,6 +19,7 @@ from .common import (
     print_json,
     print_message,
     refuse_own_input,
+    warn_of_metadata,
 )
 from .inputs import STANDARD_INPUT, OnError, OnErrorOption, TextFieldOption
 from .progress import text_progress
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 #: Processes at most: each takes the memory of a pipeline. Windows waits for no more.
 MOST_PROCESSES = 61 if os.name == "nt" else 256
+#: Keys that are written.
+ADDED = ("cats", "predicted")
 EXAMPLES = """
 spacy-graft classify training/model-best reviews.jsonl --output labelled.jsonl.gz
 spacy-graft classify training/model-best reviews.csv --text-field review > labelled.jsonl
@@ -61,8 +64,9 @@ def classify_command(
 ) -> None:
     """Predict the labels of texts in JSON lines or a table.
 
-    Each line is written as JSON with two more keys: `cats`, the probabilities by label, and `predicted`, a list of the
-    labels that are predicted. The order is kept. A few thousand lines are in memory at a time.
+    Each line is written as JSON with two more keys, which replace its own of these names: `cats`, the probabilities by
+    label, and `predicted`, a list of the labels that are predicted. The order is kept. A few thousand lines are in
+    memory at a time.
     """
     from ..pipeline.components import later_components_disabled
     from .streaming import TextStream
@@ -73,8 +77,11 @@ def classify_command(
         raise CommandError(
             f"{output}: classify writes JSON lines, by default to standard output. Give a name for them."
         )
+    if text_field in ADDED:
+        raise CommandError(f"The key {text_field!r} is one of those that classify writes. Rename it.")
     refuse_own_input(output, lines)
     nlp, graft = load_pipeline(model, component)
+    warn_of_metadata(graft)
     source = text_lines_of(lines, text_field)
     stream = TextStream(nlp, partial(prediction, graft), on_error, batch_size, n_process)
     of_component = later_components_disabled(nlp, graft)

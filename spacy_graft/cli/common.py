@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..files import is_stream, json_text, reason_of
-from ..messages import did_you_mean, one_line, printable, unpaired_surrogate
+from ..messages import did_you_mean, listed, one_line, printable, unpaired_surrogate
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -241,6 +241,21 @@ def any_pipeline(model: str) -> Language:
     return nlp
 
 
+def warn_of_metadata(component: TextCatGraft) -> None:
+    """Print a warning if features need metadata of documents, which texts in files come without."""
+    from ..extract.metadata import DocAttributes
+    from ..model.sparse_linear import snapshot_of
+
+    table = snapshot_of(component.model).features
+    names = {term.block for k in range(table.n_features) for term in table.terms(k)}
+    used = (block for name, block in component.blocks.items() if name in names and isinstance(block, DocAttributes))
+    if keys := sorted({key for block in used for key in block.metadata}):
+        print_message(
+            f"Warning: the model has features of metadata, {listed(keys)}, which commands do not read from files. "
+            f"Set doc.user_data in Python."
+        )
+
+
 def is_pipeline(folder: Path) -> bool:
     """Whether a folder is a pipeline. That of a training has a config as well."""
     return all((folder / name).is_file() for name in PIPELINE_FILES)
@@ -317,12 +332,17 @@ def check_overwriting(output: str, force: bool) -> None:
 
 
 def refuse_own_input(output: str | Path | None, *inputs: str | Path | None) -> None:
-    """Raise a CommandError if a file that is to be written is one of those that are read."""
+    """Raise a CommandError if a file that is to be written is one of those that are read, or has no name."""
+    if str(output) == "-":
+        raise CommandError("Give the name of a file for what is written, instead of -.")
     if output is None or not os.path.exists(output):
         return
     for path in inputs:
         # os.path takes a long text for a file that does not exist.
-        if path is not None and os.path.exists(path) and os.path.samefile(output, path):
+        if path is None or not os.path.exists(path):
+            continue
+        is_of_model = is_pipeline(Path(path)) and Path(output).resolve().is_relative_to(Path(path).resolve())
+        if is_of_model or os.path.samefile(output, path):
             raise CommandError(f"{output} is read, and would be replaced. Give another name for what is written.")
 
 

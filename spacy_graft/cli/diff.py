@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sized
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
@@ -22,6 +22,8 @@ from .common import (
     print_message,
     print_tables,
     refuse_options,
+    refuse_other_file,
+    refuse_own_input,
     wants_table,
 )
 
@@ -40,8 +42,14 @@ spacy-graft diff old/model-best new/model-best --html changes.html
 NUMBERS = ["before", "after"]
 COLUMNS, MAX_ON_PAGE = ["feature", "block", "label", *NUMBERS], 100
 THRESHOLDS_TITLE = "Changed thresholds"
-#: Block and text of a feature.
-FeatureKey = tuple[str, str]
+
+
+class FeatureKey(NamedTuple):
+    """Text and block of a feature, and the blocks of its terms, which the text of a combination does not name."""
+
+    text: str
+    block: str
+    of_blocks: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -110,6 +118,8 @@ def diff_command(
     """
     if html is not None:
         refuse_options(context, "format", why="with --html")
+    refuse_own_input(html, before, after)
+    refuse_other_file(html, ".html", ".htm")
     models = load_pipeline(before, component)[1], load_pipeline(after, component)[1]
     difference = difference_of(*models)
     if html is not None:
@@ -127,7 +137,7 @@ def difference_of(before: TextCatGraft, after: TextCatGraft) -> ModelDifference:
     old, new = weights_by_feature(before), weights_by_feature(after)
     shared_labels = [label for label in before.labels if label in after.labels]
     shared = [
-        Change(key[1], key[0], label, weight, new_weight)
+        Change(key.text, key.block, label, weight, new_weight)
         for key, weights in old.items() if key in new
         for label in shared_labels
         # Features of many labels have those that are not 0.
@@ -148,7 +158,13 @@ def difference_of(before: TextCatGraft, after: TextCatGraft) -> ModelDifference:
 
 def weights_by_feature(component: TextCatGraft) -> dict[FeatureKey, dict[str, float]]:
     """Return the weights of each feature by label."""
-    return {(feature.block, feature.text): feature.weights for feature in component.features()}
+    from ..model.sparse_linear import snapshot_of
+
+    table = snapshot_of(component.model).features
+    return {
+        FeatureKey(feature.text, feature.block, tuple(term.block for term in table.terms(k))): feature.weights
+        for k, feature in enumerate(component.features())
+    }
 
 
 def n_words_changed(before: TextCatGraft, after: TextCatGraft) -> int:
@@ -184,7 +200,7 @@ def largest_change(key: FeatureKey, before: dict[str, float], after: dict[str, f
     """Return the largest weight of a feature that only one of the models has."""
     weights = before or after
     label = max(weights, key=lambda label: abs(weights[label]))
-    return Change(key[1], key[0], label, before.get(label, 0.0), after.get(label, 0.0))
+    return Change(key.text, key.block, label, before.get(label, 0.0), after.get(label, 0.0))
 
 
 def by_size(changes: Iterable[Change]) -> list[Change]:

@@ -24,6 +24,7 @@ from .common import (
     print_result,
     refuse_own_input,
     refuse_same_output,
+    warn_of_metadata,
 )
 from .inputs import CORPUS_HELP, LabelFieldOption, TextFieldOption
 from .progress import status_line, with_count
@@ -73,6 +74,7 @@ def evaluate_command(
     refuse_same_output(output, output and output.with_name(DIAGRAM))
     reader = labelled_corpus(data, text_field, label_field)
     nlp, graft = load_pipeline(model, component)
+    warn_of_metadata(graft)
     warn_of_training_corpus(nlp, data)
     # Opened first, so that what cannot be written is said before the work.
     with writing(output) if output else nullcontext() as file:

@@ -26,6 +26,7 @@ from .common import (
     refuse_other_file,
     refuse_own_input,
     wants_table,
+    warn_of_metadata,
 )
 from .inputs import IdFieldOption, InputFormat, InputText, OnError, OnErrorOption, TextFieldOption
 
@@ -109,6 +110,7 @@ def explain_command(
     refuse_own_input(html, text)
     refuse_other_file(html, ".html", ".htm")
     nlp, graft = load_pipeline(model, component)
+    warn_of_metadata(graft)
     # Before any text is read.
     alternatives_of(dict.fromkeys(graft.labels, 0.0), graft.exclusive, label, against)
     explain = graft.explain if html is None and not wants_table(format) else partial(explain_shown, graft)

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .common import ComponentOption, load_pipeline, print_file, print_message, refuse_options, refuse_own_input
+from .common import (
+    ComponentOption,
+    load_pipeline,
+    print_file,
+    print_message,
+    refuse_options,
+    refuse_other_file,
+    refuse_own_input,
+)
 
 if TYPE_CHECKING:
     from ..pipeline.textcat import TextCatGraft
@@ -59,6 +67,7 @@ def export_command(
     from ..portable.export import export
 
     refuse_own_input(output, model)
+    refuse_other_file(output, f".{to.value}", ".gz")
     if Path(model).is_file():
         refuse_options(context, "component", why="on the file of a GraftTextClassifier")
     text = export(load_model(model, component), to, output)

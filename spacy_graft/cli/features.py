@@ -5,13 +5,16 @@ from __future__ import annotations
 import csv
 import io
 import sys
+from collections import Counter
 from dataclasses import asdict
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..messages import listed
 from .common import (
+    CommandError,
     ComponentOption,
     ModelArgument,
     add_row,
@@ -122,7 +125,12 @@ def write_csv(found: list[Feature], labels: tuple[str, ...]) -> None:
     rows = csv.writer(lines, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
     bounds = [f"{label} {bound}" for label in labels for bound in ("low", "high")]
     more = ["stability", *bounds] if have_stability(found) else []
-    rows.writerow(map(spreadsheet_cell, ["text", "longest", "block", "kind", "df", *labels, *more]))
+    columns = ["text", "longest", "block", "kind", "df", *labels, *more]
+    if twice := [name for name, n in Counter(columns).items() if n > 1]:
+        raise CommandError(
+            f"There would be several columns {listed(twice)}, since labels have such names. Use --format json."
+        )
+    rows.writerow(map(spreadsheet_cell, columns))
     for feature in found:
         texts = map(spreadsheet_cell, [feature.text, feature.longest, feature.block, feature.kind])
         row = [*texts, feature.df, *(feature.weights[label] for label in labels)]

@@ -68,8 +68,9 @@ def path_command(
             f"tells labels apart."
         )
     if output is not None:
+        plot = plot_history(history, output)
         with writing(output) as file:
-            file.write(plot_history(history, output))
+            file.write(plot)
         print_message(f"Wrote {output}.")
     elif wants_table(format):
         print_tables(history_table(history))

@@ -264,7 +264,8 @@ def with_pieces(source: SegmentedText, places: np.ndarray) -> SegmentedText:
     ends = np.unique(np.concatenate([source.words.reshape(-1), places.reshape(-1)]))
     pieces = np.stack((ends[:-1], ends[1:]), axis=1)
     word_of = np.searchsorted(source.words[:, 0], pieces[:, 0], "right") - 1
-    return replace(source, tokens=pieces[pieces[:, 0] < source.words[word_of, 1]])
+    # White space before the first word is in none, nor is that after a word.
+    return replace(source, tokens=pieces[(word_of >= 0) & (pieces[:, 0] < source.words[word_of, 1])])
 
 
 def unspaced_words(text: str, start: int, end: int) -> list[tuple[int, int]]:

@@ -11,6 +11,7 @@ import numpy as np
 from spacy.training import Example
 
 from ..digests import share_in_sketch
+from ..extract.unread import unread_text
 from ..held_out import MOST_COPIES
 from ..messages import listed_in_part
 from ..threads import limited_threads
@@ -93,7 +94,8 @@ def warn_of_one_target(component: TextCatGraft, held_out: HeldOut, n_judging: in
     """Warn of held-out documents whose labels are all the same."""
     if held_out.of_shares == 0.0 and len(component.labels) > 1:
         warnings.warn(
-            f"[{component.name}] The held-out documents that choose the model ({n_judging}) all have the same labels. "
+            f"[{component.name}] The held-out documents that choose the model ({n_judging}) all have the same labels, "
+            f"as far as they are known. "
             f"Add documents with others: a model that always gives these labels would seem the best.",
             stacklevel=2,
         )
@@ -159,8 +161,14 @@ def warn_of_trained(component: TextCatGraft, texts: Iterable[str]) -> None:
 def held_out_of(component: TextCatGraft, examples: list[Example], shares: np.ndarray) -> HeldOut:
     """The documents of examples of which a label of the component is known.
 
-    ``shares``: of labels among the training documents, float64 (n_labels).
+    ``shares``: of labels among the training documents, float64 (n_labels). A ValueError if a component has put another
+    document in the place of one that is read lazily: it would have no features.
     """
+    if any(unread_text(one.reference) is not None and unread_text(one.predicted) is None for one in examples):
+        raise ValueError(
+            f"[{component.name}] A component before this one returns new documents, without the text of lazy ones. Set "
+            f"lazy = false in [corpora.train] and [corpora.dev]."
+        )
     corpus = ExtractedCorpus(component.blocks, component.target_reader(skips_unknown=True))
     judging = [can_judge(component, example) for example in examples]
     corpus.add(words_added(compress(examples, judging), component.blocks, component.vocab))

@@ -48,6 +48,11 @@ def suit_loop(nlp: Language, component: TextCatGraft) -> None:
         return
     settings, n_points = training_settings(nlp), learner.n_points
     others = [name for name, pipe in trained_by_loop(nlp).items() if pipe is not component]
+    if settings["eval_frequency"] < 1:
+        raise ValueError(f"[training] eval_frequency must be at least 1, but is {settings['eval_frequency']}.")
+    if negative := {name: 0 for name in ("max_steps", "patience") if settings[name] < 0}:
+        change_settings(nlp, component, negative, f"{listed(negative)} below 0 would end training at once.")
+        settings |= negative
     suit_weights(nlp, component, settings, others)
     warn_of_few_epochs(component.name, settings["max_epochs"], n_points)
     frequency = settings["eval_frequency"]
@@ -138,7 +143,7 @@ def warn_of_few_steps(name: str, training: dict[str, Any], points: int) -> None:
     """Warn of a loop that may end before it evaluates the last step, which follows the last point; 0 has no end."""
     max_steps, frequency = training["max_steps"], training["eval_frequency"]
     evaluated = -(-points // frequency) * frequency
-    if 0 < max_steps < evaluated and training["max_epochs"] <= 0:
+    if 0 < max_steps < evaluated:
         logger.warning(
             "[%s] [training] max_steps is %d, but the path has up to %d points and a last step, which trains the "
             "chosen model again with the dev documents, and steps are evaluated and saved every eval_frequency = %d. "

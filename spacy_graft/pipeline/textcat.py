@@ -34,7 +34,7 @@ from ..graft.memory import MANY_LABELS, require_memory_for
 from ..graft.report import Report
 from ..graft.solution import Solution
 from ..heap import frozen_heap
-from ..messages import did_you_mean, listed, listed_in_part
+from ..messages import did_you_mean, listed, listed_in_part, unpaired_surrogate
 from ..metrics import THRESHOLD, as_probabilities, divided_thresholds, document_losses
 from ..model.naming import texts_of
 from ..model.snapshot import Snapshot, snapshot_of_solution
@@ -216,6 +216,8 @@ class TextCatGraft(TrainablePipe):
     def _checked_label(self, label: Any) -> str:
         if not isinstance(label, str) or not label:
             raise ValueError(f"[{self.name}] Labels are non-empty strings, but one is {label!r}.")
+        if (surrogate := unpaired_surrogate(label)) is not None:
+            raise ValueError(f"[{self.name}] The label {label!r} has {surrogate}.")
         return label
 
     def _append_label(self, label: str) -> None:
@@ -316,7 +318,7 @@ class TextCatGraft(TrainablePipe):
         get_examples: Callable[[], Examples],
         *,
         nlp: Language | None = None,
-        labels: Iterable[str] | None = None,
+        labels: str | Iterable[str] | None = None,
         positive_label: str | None = None,
         # spaCy validates arguments by their annotations, of which it knows only what it imports itself.
         network: Callable[..., Any] | None = None,
@@ -995,7 +997,7 @@ class TextCatGraftMultilabel(TextCatGraft):
         get_examples: Callable[[], Examples],
         *,
         nlp: Language | None = None,
-        labels: Iterable[str] | None = None,
+        labels: str | Iterable[str] | None = None,
         network: Callable[..., Any] | None = None,
         network_max_length: int = 1,
         unlabelled: Callable[..., Any] | None = None,

@@ -257,8 +257,9 @@ class Training:
         """Go on with more labels: the fit is started again."""
         self.corpus = self.corpus.with_labels(reader)
         self.fit = None
+        self.held_out = None  # of fewer labels
         if self.concluded:
-            self.choice = self.held_out = None  # of fewer labels
+            self.choice = None
         self._n_fitted = self._n_at_last_step = 0
 
     def step(self) -> Model | None:
@@ -725,6 +726,11 @@ class ResumedTraining(Training):
         self.strengths = report.strengths
         # Others have come since if a training on them was interrupted.
         self._n_fitted = self._n_concluded = min(report.n_documents or len(corpus), len(corpus))
+
+    @property
+    def takes_held_out(self) -> bool:
+        """Never: the point is that of the model."""
+        return False
 
     def recalibrate(self, report: Report) -> None:
         super().recalibrate(report)
