@@ -34,6 +34,7 @@ from spacy_graft.extract.unread import unread_text
 from spacy_graft.model.snapshot import Snapshot
 from spacy_graft.pipeline import textcat, training
 from spacy_graft.pipeline.judging import held_out_of
+from spacy_graft.pipeline.lazy import LazyText
 from spacy_graft.pipeline.reader import BadLineError, JsonlCorpus
 from spacy_graft.pipeline.textcat import TextCatGraft
 from spacy_graft.pipeline.training import Training
@@ -274,6 +275,9 @@ def test_a_component_that_returns_new_documents_is_told_of(folder: Path) -> None
     config = config_of(nlp, folder, annotating_components=["copier"])
     with pytest.raises(ValueError, match="returns new documents, without the text of lazy ones"):
         trained(config)
+    spacy_graft.fit(nlp, JsonlCorpus(folder / "train.jsonl")(nlp))
+    with pytest.raises(ValueError, match="returns new documents, without the text of lazy ones"):
+        nlp.evaluate(list(JsonlCorpus(folder / "dev.jsonl", lazy=True)(nlp)))
 
 
 def test_other_components_cannot_be_trained_on_lazy_documents(folder: Path) -> None:
@@ -364,6 +368,23 @@ def test_a_changed_file_is_read_again(folder: Path, train_records: list[Record],
     assert before == nlp.evaluate(JsonlCorpus(folder / "dev.jsonl")(nlp))["cats_score"]
     write_jsonl(folder / "dev.jsonl", [{**record, "text": "nothing known"} for record in dev_records])
     assert nlp.evaluate(reader(nlp))["cats_score"] < before
+
+
+def test_documents_are_read_again_by_other_tokenizers_and_components(folder: Path) -> None:
+    nlp, corpus = make_nlp(), JsonlCorpus(folder / "train.jsonl", lazy=True)
+    nlp.add_pipe("copier", first=True)
+
+    def batches() -> set[int]:
+        return {id(text.batch) for one in corpus(nlp) if isinstance(text := unread_text(one.predicted), LazyText)}
+
+    for text in [unread_text(one.predicted) for one in corpus(nlp)]:
+        assert text is not None
+        for block in component_of(nlp).blocks.values():
+            text.symbols(block)
+    known = batches()
+    assert batches() == known
+    nlp.tokenizer = spacy.blank("de").tokenizer
+    assert batches().isdisjoint(known)
 
 
 def test_errors_name_line_and_text(tmp_path: Path) -> None:

@@ -42,6 +42,13 @@ def test_no_examples(nlp: Language) -> None:
         start(nlp, [])
 
 
+def test_examples_that_are_there_once(nlp: Language) -> None:
+    examples = iter([make_example(nlp, "some words", one) for one in CATS])
+    nlp.initialize(lambda: examples)
+    with pytest.raises(ValueError, match="but none when it was called again"):
+        nlp.update([make_example(nlp, "some words", one) for one in CATS])
+
+
 def test_something_else_than_examples(nlp: Language) -> None:
     with pytest.raises(TypeError, match="E978"):
         nlp.initialize(lambda: [nlp.make_doc("text")])  # type: ignore[list-item]

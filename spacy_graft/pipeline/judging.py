@@ -161,18 +161,21 @@ def warn_of_trained(component: TextCatGraft, texts: Iterable[str]) -> None:
 def held_out_of(component: TextCatGraft, examples: list[Example], shares: np.ndarray) -> HeldOut:
     """The documents of examples of which a label of the component is known.
 
-    ``shares``: of labels among the training documents, float64 (n_labels). A ValueError if a component has put another
-    document in the place of one that is read lazily: it would have no features.
+    ``shares``: of labels among the training documents, float64 (n_labels).
     """
-    if any(unread_text(one.reference) is not None and unread_text(one.predicted) is None for one in examples):
-        raise ValueError(
-            f"[{component.name}] A component before this one returns new documents, without the text of lazy ones. Set "
-            f"lazy = false in [corpora.train] and [corpora.dev]."
-        )
     corpus = ExtractedCorpus(component.blocks, component.target_reader(skips_unknown=True))
     judging = [can_judge(component, example) for example in examples]
     corpus.add(words_added(compress(examples, judging), component.blocks, component.vocab))
     return HeldOut(corpus, component.vocab.strings, shares, bool(component.constraints.locks), examples, judging)
+
+
+def require_texts(name: str, examples: Iterable[Example]) -> None:
+    """Raise a ValueError if a component has put another document in the place of a lazy one: it has no features."""
+    if any(unread_text(one.reference) is not None and unread_text(one.predicted) is None for one in examples):
+        raise ValueError(
+            f"[{name}] A component before this one returns new documents, without the text of lazy ones. Set "
+            f"lazy = false in [corpora.train] and [corpora.dev], or give documents with tokens."
+        )
 
 
 def can_judge(component: TextCatGraft, example: Example) -> bool:

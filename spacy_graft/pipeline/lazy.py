@@ -34,6 +34,11 @@ def graft_pipes(nlp: Language) -> dict[str, Any]:
     return {name: pipe for name, pipe in nlp.pipeline if nlp.get_pipe_meta(name).factory in GRAFT_FACTORIES}
 
 
+def annotators(nlp: Language) -> tuple[Any, ...]:
+    """What makes and annotates documents: the tokenizer, and the components, those that are disabled as well."""
+    return nlp.tokenizer, *(pipe for _, pipe in nlp.components)
+
+
 def take_long_texts(nlp: Language) -> None:
     """Let a pipeline take texts of any length, if nothing in it learns but graft components.
 
@@ -69,10 +74,15 @@ class LazyBatch:
         remember: Callable[[LazyBatch], None],
     ) -> None:
         self.nlp = nlp
+        self.annotators = annotators(nlp)
         self.texts = texts
         self.make_doc = make_doc
         self._remember = remember
         self._symbols: dict[ReadingBlock, list[np.ndarray]] = {}
+
+    def is_of(self, nlp: Language) -> bool:
+        """Whether documents are of this pipeline, with the tokenizer and the components that it has now."""
+        return self.nlp is nlp and self.annotators == annotators(nlp)
 
     def symbols(self, block: ReadingBlock) -> list[np.ndarray]:
         """Return the symbols of all texts for a block."""

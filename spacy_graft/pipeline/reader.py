@@ -252,7 +252,7 @@ class JsonlCorpus:
         """The texts of a batch; those that were read before are not read again."""
         texts = [self._text(number, record) for number, record in records]
         known = self._read.get(index)
-        if known is not None and known.nlp is nlp and known.texts == texts:
+        if known is not None and known.texts == texts and known.is_of(nlp):
             return known
         return LazyBatch(
             nlp, texts, lambda place: self._doc(nlp, *records[place]), partial(self._read.__setitem__, index)

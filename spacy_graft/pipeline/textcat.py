@@ -55,7 +55,7 @@ from .initialization import (
     vectors_source,
     warn_of_unused_choices,
 )
-from .judging import can_judge, choose, held_out_of, warn_of_trained
+from .judging import can_judge, choose, held_out_of, require_texts, warn_of_trained
 from .loop import is_loop_of_spacy, suit_loop
 from .saving import HISTORY, REPORT
 from .targets import TargetReader, Targets, has_labels_of, read_labels
@@ -608,6 +608,7 @@ class TextCatGraft(TrainablePipe):
         examples = list(examples)
         if not examples:
             raise ValueError(NOTHING_TO_SCORE.format(name=self.name))
+        require_texts(self.name, examples)
         training = self.training
         if training is not None and training.takes_held_out:
             held_out = training.held_out

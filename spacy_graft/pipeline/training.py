@@ -251,6 +251,11 @@ class Training:
             return
         corpus = ExtractedCorpus(self.corpus.blocks, self.corpus.reader, self.corpus.place)
         corpus.add(self._source())
+        if not len(corpus):
+            raise ValueError(
+                "get_examples gave documents for initialize, but none when it was called again for training: it must "
+                "return all of them each time, and not an iterator that has ended."
+            )
         self.corpus, self._source = corpus, None
 
     def set_reader(self, reader: TargetReader) -> None:
