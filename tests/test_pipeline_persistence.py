@@ -131,6 +131,16 @@ def test_a_model_of_other_labels_is_refused(fitted: Language, tmp_path: Path) ->
         component_of(make_nlp()).from_disk(tmp_path / "component")
 
 
+def test_labels_of_other_weights_are_refused(fitted: Language) -> None:
+    """Of weights that stay, where the model is left out."""
+    component = component_of(make_nlp())
+    component.from_bytes(component_of(fitted).to_bytes())
+    data = forged(component_of(fitted).to_bytes(), cfg={"labels": ["food", "music"], "threshold": 0.5})
+    with pytest.raises(ValueError, match="The model has weights for 3 labels, but the component has 2 labels"):
+        component.from_bytes(data, exclude=["model"])
+    assert len(component.labels) == 3
+
+
 def test_a_truncated_model_is_refused(fitted: Language, tmp_path: Path) -> None:
     component_of(fitted).to_disk(tmp_path / "component")
     path = tmp_path / "component" / "model"

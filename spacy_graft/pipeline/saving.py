@@ -16,7 +16,7 @@ from ..graft.constraints import Constraints
 from ..graft.report import Report
 from ..messages import count, listed
 from ..model.sealing import seal, unseal
-from ..model.sparse_linear import SNAPSHOT, SparseLinear
+from ..model.sparse_linear import SNAPSHOT, SparseLinear, snapshot_of
 from ..model.table import damaged_model, pack_message, unpack_message
 from .corpus import ExtractedCorpus
 from .targets import TargetReader
@@ -229,11 +229,13 @@ def read_parts(component: TextCatGraft, parts: Mapping[str, bytes], excluded: se
     if MODEL not in excluded and MODEL in parts:
         labels = (component.cfg if cfg is None else cfg)["labels"]
         model = SparseLinear(component.blocks).from_bytes(parts[MODEL])
-        check_columns(component, model, labels)
+        check_columns(component, model.snapshot, labels)
         if (report := saved_report(model)) is not None:
             report.check_thresholds(len(labels), least=0)
         if component.keep_corpus and CORPUS in parts:
             corpus = read_corpus(component, unpack_message(parts[CORPUS]), labels)
+    elif cfg is not None and component.is_initialized:
+        check_columns(component, snapshot_of(component.model), cfg["labels"])  # the weights stay
     return Loaded(cfg, model, corpus)
 
 
@@ -427,11 +429,11 @@ def is_probability(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and 0.0 <= value <= 1.0
 
 
-def check_columns(component: TextCatGraft, model: SparseLinearModel, labels: Sequence[str]) -> None:
+def check_columns(component: TextCatGraft, snapshot: Snapshot | None, labels: Sequence[str]) -> None:
     """Raise a ValueError if a model has weights, but not for as many labels."""
-    if model.snapshot is not None and model.snapshot.n_labels != len(labels):
+    if snapshot is not None and snapshot.n_labels != len(labels):
         raise ValueError(
-            f"[{component.name}] The model has weights for {model.snapshot.n_labels} labels, but the component has "
+            f"[{component.name}] The model has weights for {snapshot.n_labels} labels, but the component has "
             f"{len(labels)} labels: {listed(labels)}. The files are from different models."
         )
 
