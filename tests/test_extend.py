@@ -246,13 +246,6 @@ def test_a_label_with_an_unpaired_surrogate_changes_nothing(train_records: list[
     assert set(nlp("salt").cats) == {"food", "music", "sport"}
 
 
-def test_labels_in_a_config_are_no_string(train_records: list[Record]) -> None:
-    nlp = make_nlp()
-    nlp.config["initialize"]["components"] = {nlp.pipe_names[-1]: {"labels": "food"}}
-    with pytest.raises(ValueError, match="labels must be a list of strings, not the string 'food'"):
-        nlp.initialize(lambda: make_examples(nlp, train_records))
-
-
 def test_documents_that_are_evaluated_choose_no_point_of_an_extended_model(train_records: list[Record]) -> None:
     """Also where that is the first point."""
     nlp = make_nlp(learner={**PATH, "steps": 1}, keep_corpus=True)

@@ -94,8 +94,7 @@ def warn_of_one_target(component: TextCatGraft, held_out: HeldOut, n_judging: in
     """Warn of held-out documents whose labels are all the same."""
     if held_out.of_shares == 0.0 and len(component.labels) > 1:
         warnings.warn(
-            f"[{component.name}] The held-out documents that choose the model ({n_judging}) all have the same labels, "
-            f"as far as they are known. "
+            f"[{component.name}] The held-out documents that choose the model ({n_judging}) all have the same labels. "
             f"Add documents with others: a model that always gives these labels would seem the best.",
             stacklevel=2,
         )

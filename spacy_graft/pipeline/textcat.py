@@ -318,7 +318,7 @@ class TextCatGraft(TrainablePipe):
         get_examples: Callable[[], Examples],
         *,
         nlp: Language | None = None,
-        labels: str | Iterable[str] | None = None,
+        labels: Iterable[str] | None = None,
         positive_label: str | None = None,
         # spaCy validates arguments by their annotations, of which it knows only what it imports itself.
         network: Callable[..., Any] | None = None,
@@ -998,7 +998,7 @@ class TextCatGraftMultilabel(TextCatGraft):
         get_examples: Callable[[], Examples],
         *,
         nlp: Language | None = None,
-        labels: str | Iterable[str] | None = None,
+        labels: Iterable[str] | None = None,
         network: Callable[..., Any] | None = None,
         network_max_length: int = 1,
         unlabelled: Callable[..., Any] | None = None,
