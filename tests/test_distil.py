@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import shutil
 import sys
 from collections.abc import Callable, Sequence
 from functools import cache, partial
@@ -13,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 import spacy
+from rich.progress import Progress
 from scipy.optimize import approx_fprime
 from scipy.stats import binomtest
 from spacy.language import Language
@@ -26,7 +29,7 @@ from spacy_graft.pipeline.components import graft_component
 from spacy_graft.pipeline.reader import JsonlCorpus
 from spacy_graft.pipeline.targets import Targets
 from spacy_graft.solve.losses import SoftmaxLoss
-from spacy_graft.teachers.distil import Pool, margins
+from spacy_graft.teachers.distil import Pool, margins, teacher_rows
 from spacy_graft.teachers.encoder import EncoderTeacher
 from spacy_graft.teachers.probabilities import table_lines
 from spacy_graft.teachers.regression import RIDGES, Regression, ridge_fits, ridge_path
@@ -275,6 +278,24 @@ def test_a_header_that_was_not_written_whole(tmp_path: Path, kept: int) -> None:
         assert store.known(["one", "two"], 0).tolist() == [[1.0, 2.0]]
         store.append(["two"], np.array([[3.0, 4.0]]))
         assert store.records()["row"].tolist() == [[1.0, 2.0], [3.0, 4.0]]
+
+
+def test_a_store_is_of_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "store"
+    with Store(path, "a", "digest", 2) as store:
+        if os.name != "nt":
+            with pytest.raises(ValueError, match="is written by another process"):
+                Store(path, "a", "digest", 2)
+        monkeypatch.setitem(sys.modules, "fcntl", None)  # as where there are no locks
+        with Store(path, "a", "digest", 2) as other:
+            other.append(["one"], np.ones((1, 2)))
+        with pytest.raises(ValueError, match="was written by another process"):
+            store.append(["one"], np.ones((1, 2)))
+
+
+def test_texts_that_can_be_read_once_are_refused() -> None:
+    with pytest.raises(ValueError, match="but 0 when they were read again"):
+        teacher_rows(function_teacher(right, Labels(LABELS, True)), iter(()), 3, None, Progress(disable=True))
 
 
 def test_what_is_no_store_of_this_teacher_and_these_texts(tmp_path: Path) -> None:
@@ -717,7 +738,11 @@ def test_the_command(folder: Path) -> None:
     table = call(*ARGUMENTS, "teach.py:cats", "student.cfg", "--weight", 1, "--format", "table").stdout
     assert "held-out texts" in table
     assert (folder / "out" / "teacher.store").exists()
-    assert "what another teacher said, spacy_graft_teacher:cats" in refused(*ARGUMENTS, "out/model-best", "student.cfg")
+    best = (folder / "out" / "model-best" / "meta.json").read_bytes()
+    assert "is read, and would be replaced" in refused(*ARGUMENTS, "out/model-best", "student.cfg")
+    assert (folder / "out" / "model-best" / "meta.json").read_bytes() == best
+    shutil.copytree(folder / "out" / "model-best", folder / "copy")
+    assert "what another teacher said, spacy_graft_teacher:cats" in refused(*ARGUMENTS, "copy", "student.cfg")
 
 
 def test_labels_are_independent_if_those_of_the_texts_are(folder: Path) -> None:

@@ -49,6 +49,13 @@ def test_words_of_no_training_text_are_known(of_texts: GraftTextClassifier) -> N
             of_texts.strongest_words(n)
 
 
+def test_a_word_whose_score_is_out_of_range_is_named() -> None:
+    table = np.append(VECTORS.vectors, np.float32([[3e38, -3e38]]), axis=0)
+    words = WordVectors((*VECTORS.words, "outlier"), table, "one is huge")
+    with pytest.raises(ValueError, match="The vector of the word 'outlier' is so large that its score is out of range"):
+        GraftTextClassifier(LEARNER, analyzer="word").fit(TEXTS, LABELS, vectors=words)
+
+
 def test_what_is_several_words_is_left_out() -> None:
     words = WordVectors((*VECTORS.words, "dont", "don't", "Well-known"), np.eye(10, 2, dtype=np.float32) + 1.0, "more")
     model = GraftTextClassifier(LEARNER, analyzer="word").fit(TEXTS, LABELS, vectors=words)

@@ -115,6 +115,7 @@ def distil_command(
     check_output(output)
     for written in (LABEL_NEXT, REPORT_FILE, STORE):
         refuse_own_input(output / written, train, unlabelled, teacher)
+    refuse_own_input(output / STUDENT, teacher)
     if config is not None:
         refuse_options(context, "lang", "exclusive", why="with CONFIG: change the config instead")
     else:
@@ -165,6 +166,8 @@ class FileTexts:
 
         if self.path == STANDARD_INPUT:
             raise CommandError("Texts without labels are read several times, which standard input cannot be.")
+        if Path(self.path).exists() and not Path(self.path).is_file():
+            raise CommandError(f"{self.path} is no file, but texts are read several times. Write them to a file first.")
         for one in text_lines_of(self.path, self.text_field).texts(OnError.fail):
             yield one.text, one.record or {}
 

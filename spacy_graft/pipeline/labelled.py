@@ -70,6 +70,8 @@ def unlabelled_examples(nlp: Language, documents: Iterable[Any]) -> Iterable[Exa
     """Return examples of documents that need no labels: examples as they are, or texts; a ValueError for one string."""
     if isinstance(documents, str):
         raise ValueError(f"A list of texts without labels is expected, not the string {documents[:40]!r}.")
+    if not isinstance(documents, Iterable):
+        raise ValueError(f"A list of texts without labels is expected, not {documents!r:.60}.")
     for number, document in enumerate(documents, start=1):
         yield labelled_example(nlp.make_doc, number, document, {}) if isinstance(document, str) else document
 

@@ -291,7 +291,15 @@ def teacher_rows(
                 store.append(new, teacher.rows(new, first + len(batch) - len(new)))
             first += len(batch)
             progress.update(task, completed=first)
-        return np.concatenate(parts) if store is None else store.records()["row"]
+        if first != n_texts:
+            raise ValueError(
+                f"There were {n_texts:,} texts without labels, but {first:,} when they were read again: they "
+                f"must be the same each time."
+            )
+        if store is None:
+            return np.concatenate(parts)
+        store.require_own()
+        return store.records()["row"]
 
 
 class SoftLabels:

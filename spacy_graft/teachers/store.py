@@ -36,7 +36,7 @@ class Store:
     Raises
     ------
     ValueError
-        If the file is of another teacher, or none of a teacher.
+        If the file is of another teacher, or none of a teacher, or another process writes it.
     OSError
         If it cannot be read or written.
     """
@@ -48,18 +48,35 @@ class Store:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file = path.open("a+b")
         try:
+            self._own()
             self._prepare(digest)
         except BaseException:
             self._file.close()
             raise
         #: Records that were there.
         self.found = self.records()
+        self.n_records = len(self.found)
 
     def __enter__(self) -> Store:
         return self
 
     def __exit__(self, *_: object) -> None:
         self._file.close()
+
+    def _own(self) -> None:
+        """Keep other processes away, where the system can."""
+        try:
+            import fcntl
+        except ImportError:  # Windows
+            return
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise ValueError(
+                f"{self.path} is written by another process. Wait for its end, or give another output."
+            ) from error
+        except OSError:  # a file system without locks: the number of records is compared
+            return
 
     def _prepare(self, digest: str) -> None:
         """Write the header or check it, and leave out a record that is not whole."""
@@ -111,11 +128,18 @@ class Store:
         return np.asarray(records["row"])
 
     def append(self, texts: Sequence[str], rows: np.ndarray) -> None:
-        """Add the rows of the next texts."""
+        """Add the rows of the next texts; a ValueError if there are more records than have been added."""
+        self.require_own()
         records = np.empty(len(texts), self.dtype)
         records["row"] = rows
         records["key"] = [text_key(text, row.tobytes()) for text, row in zip(texts, records["row"], strict=True)]
         append_durably(self._file, records.tobytes())
+        self.n_records += len(records)
+
+    def require_own(self) -> None:
+        """Raise a ValueError if there are other records than those that were found and added."""
+        if len(self.records()) != self.n_records:
+            raise ValueError(f"{self.path} was written by another process. Delete it, and begin again.")
 
     def require_number(self, n_texts: int) -> None:
         """Raise a ValueError if there are fewer texts than records."""

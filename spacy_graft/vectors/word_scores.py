@@ -149,10 +149,17 @@ class WordScores:
         return self.scores.n_labels
 
     def written(self) -> WordScores:
-        """The same without the vectors, unless the pipeline has them."""
+        """The same without the vectors, unless the pipeline has them; a ValueError if a score is out of range."""
         if isinstance(self.scores, WrittenScores) or self.digest:
             return self
-        return replace(self, scores=WrittenScores(self.scores.of(np.arange(len(self.lexicon)))))
+        scores = self.scores.of(np.arange(len(self.lexicon)))
+        finite = np.isfinite(scores).all(axis=1)
+        if not finite.all():
+            word = self.lexicon.words[int(np.argmin(finite))]
+            raise ValueError(
+                f"The vector of the word {word!r} is so large that its score is out of range. Leave it out."
+            )
+        return replace(self, scores=WrittenScores(scores))
 
     def with_vectors(self, given: WordVectors, symbols: np.ndarray) -> WordScores:
         """Scores that were read without vectors, with these; ``symbols`` (uint64) are those of their words."""
