@@ -12,7 +12,7 @@ import shutil
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import IO, Any, cast
@@ -300,8 +300,8 @@ def json_text(value: Any, indent: int | None = None, compact: bool = False) -> s
 def writing(path: Path, compress: bool = True) -> Iterator[IO[bytes]]:
     """Open a file for atomic writing: it appears when all of it has been written.
 
-    A file that is replaced keeps its permissions. Devices, pipes and the streams of the process, as /dev/stdout, are
-    written to directly.
+    A file that is replaced keeps its permissions, where there are some. Devices, pipes and the streams of the process,
+    as /dev/stdout, are written to directly.
 
     Parameters
     ----------
@@ -314,20 +314,22 @@ def writing(path: Path, compress: bool = True) -> Iterator[IO[bytes]]:
     OSError
         If the file cannot be opened; the message names the file.
     """
-    target = path.absolute() if is_stream(path) else path.resolve()
-    atomic = not is_stream(path) and (not target.exists() or target.is_file())
+    is_open = is_stream(path)
+    target = path.absolute() if is_open else path.resolve()
+    atomic = not is_open and (not target.exists() or target.is_file())
     temporary = hidden_beside(target) if atomic else target
     if target.parent.exists() and not target.parent.is_dir():
         raise NotADirectoryError(f"{path} cannot be written: {target.parent} is not a folder.")
     try:
         temporary.parent.mkdir(parents=True, exist_ok=True)
         file = temporary.open("xb" if atomic else "ab")
-        if atomic and target.exists():
-            shutil.copymode(target, temporary)
     except OSError as error:
         raise OSError(f"{path} cannot be written: {error.strerror}.") from error
     try:
         with file:
+            if atomic and target.exists():
+                with suppress(OSError):  # not all file systems have permissions
+                    shutil.copymode(target, temporary)
             with compressing(file) if compress and is_compressed(path) else nullcontext(file) as content:
                 yield content
             if atomic:

@@ -162,8 +162,7 @@ def item_matrix(
         for name, value in items.items():
             indices.append(column_of(str(name), numbers, known))
             try:
-                # Strings that look like numbers are none.
-                values.append(float("" if type(value) in (str, bytes) else value))
+                values.append(number_of(value))
             except (TypeError, ValueError) as error:
                 raise DocumentKindError(
                     i,
@@ -176,6 +175,13 @@ def item_matrix(
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     return matrix
+
+
+def number_of(value: Any) -> float:
+    """A value as a number; a TypeError or ValueError if it is none, also for strings that look like one."""
+    if isinstance(value, str | bytes):
+        raise TypeError(f"{value!r} is a string")
+    return float(value)
 
 
 def refuse_set(name: str, values: Any) -> None:

@@ -34,6 +34,7 @@ from conftest import (
     TELLING,
     WORDS,
     Record,
+    make_example,
     make_examples,
     make_nlp,
     make_records,
@@ -676,6 +677,19 @@ def test_commands_give_a_warning_once(
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         assert call("classify", pipeline, texts).stderr == "Warning: one\nWarning: two\n"
+
+
+def test_features_of_metadata_are_warned_of(tmp_path: Path) -> None:
+    block = {"@graft_features": "spacy_graft.DocAttributes.v1", "metadata": ["source"], "min_df": 1}
+    nlp = make_nlp(features={"document": block})
+    examples = [make_example(nlp, "some words", one) for one in ({"a": 1.0, "b": 0.0}, {"a": 0.0, "b": 1.0}) * 9]
+    for k, example in enumerate(examples):
+        example.predicted.user_data["source"] = ("press", "blog")[k % 2]
+    spacy_graft.fit(nlp, examples)
+    nlp.to_disk(tmp_path / "model")
+    texts = write_jsonl(tmp_path / "texts.jsonl", [{"text": "some words", "source": "press"}])
+    said = call("classify", tmp_path / "model", texts).stderr
+    assert "Warning: the model has features of metadata, 'source', which commands do not read from files." in said
 
 
 def test_the_version() -> None:

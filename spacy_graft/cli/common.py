@@ -246,10 +246,12 @@ def warn_of_metadata(component: TextCatGraft) -> None:
     from ..extract.metadata import DocAttributes
     from ..model.sparse_linear import snapshot_of
 
+    metadata = {name: block.metadata for name, block in component.blocks.items() if isinstance(block, DocAttributes)}
+    if not any(metadata.values()):
+        return
     table = snapshot_of(component.model).features
-    names = {term.block for k in range(table.n_features) for term in table.terms(k)}
-    used = (block for name, block in component.blocks.items() if name in names and isinstance(block, DocAttributes))
-    if keys := sorted({key for block in used for key in block.metadata}):
+    used = {term.block for k in range(table.n_features) for term in table.terms(k)} & metadata.keys()
+    if keys := sorted({key for name in used for key in metadata[name]}):
         print_message(
             f"Warning: the model has features of metadata, {listed(keys)}, which commands do not read from files. "
             f"Set doc.user_data in Python."

@@ -245,8 +245,8 @@ def write_texts(texts: ConvertedTexts, path: Path) -> None:
 def checked_folder(label: Any) -> PurePosixPath:
     """The folder of a label, where / separates nested folders; a CommandError if the label cannot name one."""
     folder = PurePosixPath(label if isinstance(label, str) else "")
-    is_bad = not folder.parts or any(part.startswith(".") or len(part.encode()) > LONGEST for part in folder.parts)
-    is_bad = is_bad or "\0" in str(label)
+    has_bad = any(part.startswith(".") or "\0" in part or len(part.encode()) > LONGEST for part in folder.parts)
+    is_bad = has_bad or not folder.parts
     if folder.as_posix() != label or folder.is_absolute() or is_bad:
         raise CommandError(f"The label {label!r:.60} cannot be the name of a folder. Choose another format.")
     return folder

@@ -162,12 +162,12 @@ class FileTexts:
 
     def with_records(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield the texts and their objects."""
+        from ..pipeline.contents import refuse_pipe
         from .texts import text_lines_of
 
         if self.path == STANDARD_INPUT:
             raise CommandError("Texts without labels are read several times, which standard input cannot be.")
-        if Path(self.path).exists() and not Path(self.path).is_file():
-            raise CommandError(f"{self.path} is no file, but texts are read several times. Write them to a file first.")
+        refuse_pipe(Path(self.path))
         for one in text_lines_of(self.path, self.text_field).texts(OnError.fail):
             yield one.text, one.record or {}
 

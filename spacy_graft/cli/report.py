@@ -24,6 +24,7 @@ from .common import (
     refuse_own_input,
     refuse_same_output,
     wants_table,
+    warn_of_metadata,
 )
 from .corpora import is_training_corpus, warn_of_training_corpus
 from .inputs import LabelFieldOption, TextFieldOption
@@ -87,6 +88,7 @@ def report_command(
     refuse_other_file(card, ".md")
     nlp, graft = load_pipeline(model, component)
     if data is not None:
+        warn_of_metadata(graft)
         warn_of_training_corpus(nlp, data)
     for path, page in pages:
         with writing(path) as file:

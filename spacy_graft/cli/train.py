@@ -331,8 +331,8 @@ def check_effects(config: Config, overrides: dict[str, Any]) -> None:
             found = found.get(key) if isinstance(found, dict) else None
         if found != value:
             raise CommandError(
-                f"--{name} has no effect: the setting is {found!r}. The files are given as DATA and --dev, and what "
-                f"else they decide by --text-field, --label-field, --lang and --exclusive or --multilabel."
+                f"--{name} has no effect: the setting is {found!r}. Give files as DATA and --dev; their fields, the "
+                f"language and the kind of labels by --text-field, --label-field, --lang, --exclusive, --multilabel."
             )
 
 

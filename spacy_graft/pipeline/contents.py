@@ -125,10 +125,7 @@ def content_of(path: Path, text_field: str) -> Content:
     """
     if path.is_dir():
         return Content(Form.texts)
-    if path.exists() and not path.is_file():
-        raise ValueError(
-            f"{path} is a pipe or a device, but a corpus is read more than once. Write it to a file first."
-        )
+    refuse_pipe(path)
     number, line = first_line(path)
     if line.startswith(DOCBIN_START):
         return Content(Form.docs)
@@ -154,6 +151,14 @@ def content_of(path: Path, text_field: str) -> Content:
             f"or tabs; its cells: {listed(cells)}. {other_field('text')}",
         )
     return Content(Form.jsonl)
+
+
+def refuse_pipe(path: Path) -> None:
+    """Raise a ValueError for what can be read only once."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise ValueError(
+            f"{path} is a pipe or a device, but a corpus is read more than once. Write it to a file first."
+        )
 
 
 def first_line(path: Path) -> tuple[int, bytes]:

@@ -55,7 +55,7 @@ class Store:
             raise
         #: Records that were there.
         self.found = self.records()
-        self.n_records = len(self.found)
+        self._n_records = len(self.found)
 
     def __enter__(self) -> Store:
         return self
@@ -103,11 +103,14 @@ class Store:
 
     def records(self) -> np.ndarray:
         """All records, in the file's memory."""
-        start = len(self._header.encode())
-        n_records = (os.fstat(self._file.fileno()).st_size - start) // self.dtype.itemsize
+        n_records = self._n_written()
         if not n_records:
             return np.empty(0, self.dtype)
-        return np.memmap(self.path, self.dtype, "r", start, n_records)
+        return np.memmap(self.path, self.dtype, "r", len(self._header.encode()), n_records)
+
+    def _n_written(self) -> int:
+        """The number of records in the file now."""
+        return (os.fstat(self._file.fileno()).st_size - len(self._header.encode())) // self.dtype.itemsize
 
     def known(self, texts: Sequence[str], first: int) -> np.ndarray:
         """The rows that were found of texts, of which the first has the given number; as many as there are.
@@ -134,11 +137,11 @@ class Store:
         records["row"] = rows
         records["key"] = [text_key(text, row.tobytes()) for text, row in zip(texts, records["row"], strict=True)]
         append_durably(self._file, records.tobytes())
-        self.n_records += len(records)
+        self._n_records += len(records)
 
     def require_own(self) -> None:
         """Raise a ValueError if there are other records than those that were found and added."""
-        if len(self.records()) != self.n_records:
+        if self._n_written() != self._n_records:
             raise ValueError(f"{self.path} was written by another process. Delete it, and begin again.")
 
     def require_number(self, n_texts: int) -> None:
