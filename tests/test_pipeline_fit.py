@@ -13,6 +13,7 @@ import spacy
 from scipy.sparse import csr_array
 from spacy.language import Language
 from spacy.training import Example
+from thinc.api import Config
 
 import spacy_graft
 from conftest import PATH, TELLING, WORDS, Record, make_example, make_examples, make_nlp
@@ -512,6 +513,15 @@ def test_labels_in_the_config_hold(train_records: list[Record]) -> None:
     assert component_of(nlp).cfg["positive_label"] == "food"
 
 
+def test_labels_in_the_config_in_single_quotes(train_records: list[Record]) -> None:
+    """They are a string there, of which spaCy would give the letters."""
+    config = Config().from_str("[components]\n[components.textcat_graft]\nlabels = ['sport', 'music', 'food']\n")
+    nlp = make_nlp()
+    nlp.config["initialize"]["components"] = config["components"]
+    spacy_graft.fit(nlp, [(record["text"], record["label"]) for record in train_records])
+    assert component_of(nlp).labels == ("sport", "music", "food")
+
+
 @pytest.mark.filterwarnings("ignore:.*No training document is positive for 'never'")
 def test_a_label_that_is_nowhere_known_is_not_predicted() -> None:
     nlp = make_nlp("textcat_graft_multilabel", keep_corpus=True)
@@ -531,7 +541,8 @@ def test_labels_in_the_config_are_known_to_be_absent() -> None:
 
 
 @pytest.mark.parametrize(
-    ("labels", "message"), [({"@readers": "no.such.v1"}, "cannot be read"), (["a", "b"], "'food'")]
+    ("labels", "message"),
+    [({"@readers": "no.such.v1"}, "cannot be read"), (["a", "b"], "'food'"), ("food", r'labels = \["food"\]')],
 )
 def test_labels_in_the_config_that_cannot_be_taken(labels: Any, message: str, train_records: list[Record]) -> None:
     nlp = make_nlp()

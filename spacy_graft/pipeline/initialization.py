@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import json
 import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -33,6 +35,20 @@ def checked_examples(component: TextCatGraft, examples: Examples) -> Examples:
         raise ValueError(
             f"[{component.name}] There are no examples to initialize with. Check that the training corpus is not empty."
         )
+
+
+def labels_of_string(name: str, string: str) -> list[str]:
+    """The labels of a list as Python writes it, which is a string in a config; raise a ValueError for other strings."""
+    try:
+        labels = ast.literal_eval(string)
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        labels = None
+    if not isinstance(labels, list | tuple):
+        raise ValueError(
+            f"[{name}] labels must be a list of strings, not the string {string!r}. In a config: labels = "
+            f"{json.dumps([string], ensure_ascii=False)}"
+        )
+    return list(labels)
 
 
 def require_labels(component: TextCatGraft, labels: Sequence[str], positive_label: str | None) -> None:

@@ -50,6 +50,7 @@ from .initialization import (
     checked_examples,
     checkpoint_path,
     index_place,
+    labels_of_string,
     network_source,
     require_labels,
     vectors_source,
@@ -318,7 +319,8 @@ class TextCatGraft(TrainablePipe):
         get_examples: Callable[[], Examples],
         *,
         nlp: Language | None = None,
-        labels: Iterable[str] | None = None,
+        # A string is accepted only to be looked at: as an iterable, spaCy would hand over its letters.
+        labels: str | Iterable[str] | None = None,
         positive_label: str | None = None,
         # spaCy validates arguments by their annotations, of which it knows only what it imports itself.
         network: Callable[..., Any] | None = None,
@@ -337,7 +339,8 @@ class TextCatGraft(TrainablePipe):
         nlp : Language, optional
             The pipeline; components in ``[training] annotating_components`` annotate the examples.
         labels : iterable of str, optional
-            All labels, as ``init labels`` saves them; by default those of the examples.
+            All labels, as ``init labels`` saves them; by default those of the examples. A list in single quotes, which
+            a config takes for a string, is read as the list.
         positive_label : str, optional
             Of two exclusive labels, the one whose F-score is ``cats_score``; by default that is the macro F-score.
         network : callable, optional
@@ -373,7 +376,7 @@ class TextCatGraft(TrainablePipe):
         if not callable(get_examples):
             raise TypeError(Errors.E930.format(method=f"{type(self).__name__}.initialize", obj=type(get_examples)))
         if isinstance(labels, str):
-            raise ValueError(f"[{self.name}] labels must be a list of strings, not the string {labels!r}.")
+            labels = labels_of_string(self.name, labels)
         self._require_lasting_words()
         in_loop = is_loop_of_spacy(get_examples)
         if nlp is not None and in_loop:
