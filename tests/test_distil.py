@@ -684,11 +684,22 @@ def test_heads_of_an_encoder_do_not_know_their_fold(exclusive: bool) -> None:
     losses = [document_losses(head(rows), targets.values, targets.known, exclusive=exclusive).mean() for head in heads]
     assert max(losses) < document_losses(np.full((len(rows), 3), 1 / 3), targets.values, exclusive=exclusive).mean()
     assert not np.allclose(heads[-1](rows), same_others[-1](rows))
+    length = np.sqrt((rows**2).sum(axis=1).mean())
     for fold in range(3):
-        path = ridge_path(rows, gold, exclusive, gold.fold_of != fold, RIDGES)
-        other = ridge_path(rows, changed, exclusive, gold.fold_of != fold, RIDGES)
+        path = ridge_path(rows / length, gold, exclusive, gold.fold_of != fold, RIDGES)
+        other = ridge_path(rows / length, changed, exclusive, gold.fold_of != fold, RIDGES)
         assert np.array_equal(path[-1].weights, other[-1].weights) == (fold == 1)
-        assert any(np.array_equal(heads[fold].weights, one.weights) for one in path)  # type: ignore[attr-defined]
+        assert any(np.allclose(heads[fold](rows), one(rows / length), atol=1e-9) for one in path)
+
+
+@pytest.mark.parametrize("factor", [2.0**100, 2.0**-100])
+def test_heads_do_not_depend_on_the_length_of_all_vectors(factor: float) -> None:
+    gold = gold_of_toys(True)
+    teacher = EncoderTeacher(ToyEncoder(), True)
+    rows = teacher.rows(gold.texts, 0)
+    of_others = teacher.heads(gold, (rows * factor).astype(np.float32))
+    for head, other in zip(teacher.heads(gold, rows), of_others, strict=True):
+        np.testing.assert_allclose(other((rows * factor).astype(np.float32)), head(rows), atol=1e-9)
 
 
 def test_the_regression_is_the_optimum() -> None:

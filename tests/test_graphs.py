@@ -230,6 +230,11 @@ def test_merged_graphs_have_all_edges_and_the_sums_of_weights() -> None:
     assert both.report["coverage"] == {"vocabulary": 5, "covered": 4, "share": 0.8}
 
 
+def test_weights_that_become_too_large() -> None:
+    with pytest.raises(ValueError, match=r"similar edges must be finite and not negative, and 1e\+300 at most"):
+        graph_of({"a b": 1e300}).scaled(1e10)
+
+
 def graph_of(edges: dict[str, float]) -> FeatureGraph:
     names = sorted({name for pair in edges for name in pair.split()})
     matrices = [np.zeros((len(names), len(names))) for _ in range(2)]
@@ -545,6 +550,7 @@ def test_missing_resources_say_where_they_were_looked_for(tmp_path: Path, monkey
     [
         ("data.noun", "n 01 vessel", "n zz vessel", r"data\.noun, line 3: no synset"),
         ("data.noun", "0 001 @ 00000101", "0 009 @ 00000101", r"data\.noun, line 3: no synset"),
+        ("data.noun", "0 001 @ 00000101", "0 -01 @ 00000101", r"data\.noun, line 3: no synset"),
         ("data.noun", "@ 00000101", "@ 0000010x", r"data\.noun, line 3: no synset"),
         ("data.noun", "n 0000 | a thing", "n 00zz | a thing", r"data\.noun, line 3: no synset"),
         ("data.noun", "@ 00000101", "@ 00000999", "pointers @ name 1 synsets that do not exist"),

@@ -167,7 +167,8 @@ class FeatureGraph:
     def scaled(self, factor: float, normalise: bool = False) -> FeatureGraph:
         """All weights times a factor; if ``normalise``, first divided by the sums of their rows, kind by kind."""
         matrices = self.row_normalised() if normalise else (self.similar, self.dissimilar)
-        similar, dissimilar = (sparse.csr_array(matrix * factor) for matrix in matrices)
+        with np.errstate(over="ignore"):  # infinite weights are refused
+            similar, dissimilar = (sparse.csr_array(matrix * factor) for matrix in matrices)
         return FeatureGraph(self.vertices, self.virtual, similar, dissimilar, self.report)
 
     def to_bytes(self) -> bytes:

@@ -120,7 +120,7 @@ class OnnxEncoder:
     def _vector(self, text: str) -> np.ndarray:
         ids = np.array([self._tokens.encode(text).ids], np.int64)
         feed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
-        output = np.asarray(self._session.run(None, {name: feed[name] for name in self._inputs})[0])
+        output = np.asarray(self._session.run(None, {name: feed[name] for name in self._inputs})[0], np.float64)
         if output.ndim not in (2, 3):
             raise ValueError(
                 f"{self.model} gives an array of {output.ndim} dimensions first. A sentence encoder gives vectors of "

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +16,7 @@ from ..threads import limited_threads
 if TYPE_CHECKING:
     from .teacher import Gold, Head
 
-#: Strengths of the ridge that are tried, for vectors of length 1, in this order: each fit begins at the one before.
+#: Strengths of the ridge that are tried, for vectors of a mean square length of 1, in this order: each fit begins at the one before.
 RIDGES = (5.0, 1.5, 0.5, 0.15, 0.05, 0.015, 0.005, 0.0015)
 #: Iterations of a fit at the most.
 MOST_ITERATIONS = 500
@@ -39,6 +40,10 @@ class Regression:
         scores = rows.astype(np.float64) @ self.weights[:-1] + self.weights[-1]
         return metrics.as_probabilities(scores, self.exclusive)
 
+    def for_longer_rows(self, factor: float) -> Regression:
+        """The model that gives the same probabilities for rows that are so many times as long."""
+        return replace(self, weights=np.vstack([self.weights[:-1] / factor, self.weights[-1:]]))
+
 
 def fitted_heads(rows: np.ndarray, gold: Gold, exclusive: bool) -> list[Head]:
     """For each fold the model of the other labelled texts, last that of all, under the ridge that folds choose.
@@ -51,12 +56,14 @@ def fitted_heads(rows: np.ndarray, gold: Gold, exclusive: bool) -> list[Head]:
     exclusive : bool
         Whether labels are mutually exclusive.
     """
+    length = math.sqrt((rows**2).sum(axis=1).mean()) or 1.0
+    rows = rows / length
     kept = [gold.fold_of != fold for fold in range(gold.n_folds)]
     paths = [ridge_path(rows, gold, exclusive, of_fold, RIDGES) for of_fold in kept]
     losses = [held_out_loss([path[k] for path in paths], kept, rows, gold) for k in range(len(RIDGES))]
     best = int(np.argmin(losses))
     (whole,) = ridge_path(rows, gold, exclusive, np.ones(len(rows), np.bool_), RIDGES[best : best + 1])
-    return [*(path[best] for path in paths), whole]
+    return [model.for_longer_rows(length) for model in (*(path[best] for path in paths), whole)]
 
 
 def held_out_loss(models: Sequence[Regression], kept: Sequence[np.ndarray], rows: np.ndarray, gold: Gold) -> float:
