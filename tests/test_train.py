@@ -527,6 +527,15 @@ def test_scores_of_nothing_are_an_error(fitted: Language) -> None:
         fitted.evaluate([])
 
 
+def test_a_loop_without_held_out_documents(examples: list[Example], nlp: Language) -> None:
+    nlp.initialize(lambda: examples)
+    component: Any = nlp.get_pipe("textcat_graft")
+    nlp.update(examples)
+    component.training.in_loop = True
+    with pytest.raises(ValueError, match=r"no documents to choose the model by.*dev_corpus"):
+        nlp.evaluate([])
+
+
 def test_scores_without_annotation_are_left_out(fitted: Language) -> None:
     with pytest.warns(UserWarning, match="None of the 1 documents has a label of the component in doc.cats"):
         scores = fitted.evaluate([make_example(fitted, "a goal", {})])

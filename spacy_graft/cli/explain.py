@@ -103,8 +103,10 @@ def explain_command(
     """
     from ..explain.scores import alternatives_of
     from .streaming import TextStream
-    from .texts import read_texts
+    from .texts import has_lines, read_texts
 
+    if not has_lines(text, input_format):
+        refuse_options(context, "text_field", "id_field", "on_error", why="on a single text")
     if html is not None:
         refuse_options(context, "format", "top", why="with --html")
     refuse_own_input(html, text)

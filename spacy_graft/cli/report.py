@@ -78,6 +78,8 @@ def report_command(
     """
     if data is not None and html is None and card is None:
         raise CommandError("--data is for the page and the card: give --html FILE or --card FILE as well.")
+    if data is None:
+        refuse_options(context, "text_field", "label_field", why="without --data")
     pages = [(path, page) for path, page in ((html, model_page), (card, card_page)) if path is not None]
     if pages:
         refuse_options(context, "format", why="with --html or --card")

@@ -93,13 +93,19 @@ def text_lines_of(path: str, text_field: str) -> TextLines:
 def read_texts(argument: str, text_field: str, format: InputFormat | None, on_error: OnError) -> Iterator[InputText]:
     """Yield the texts of an argument that is a text, a file, or - for standard input."""
     if argument == STANDARD_INPUT or os.path.exists(argument):
-        has_lines = argument.lower().endswith((*JSONL_SUFFIXES, *TABLE_ENDINGS))
-        if format == InputFormat.jsonl or (format is None and has_lines):
+        if has_lines(argument, format):
             return text_lines_of(argument, text_field).texts(on_error)
         return iter([InputText(read_file(argument), argument)])
     if format is not None or looks_like_file(argument):
         raise CommandError(f"There is no file {argument}.")
     return iter([InputText(utf8(argument.encode(errors="surrogateescape").decode, "The text"), "the text")])
+
+
+def has_lines(argument: str, format: InputFormat | None) -> bool:
+    """Whether an argument is a file or standard input with a text on each line, and not one text."""
+    if format is None:
+        return os.path.exists(argument) and argument.lower().endswith((*JSONL_SUFFIXES, *TABLE_ENDINGS))
+    return format == InputFormat.jsonl
 
 
 def looks_like_file(argument: str) -> bool:

@@ -183,7 +183,11 @@ class SynsetColumns:
                 offset, count = int(fields[0]), int(fields[3], 16)
                 first = 5 + 2 * count
                 last = first + 4 * int(fields[first - 1])
-                if not 5 <= first <= last <= len(fields) or not 0 <= offset < OFFSETS or not are_pointers(fields[first:last]):
+                if (
+                    not 5 <= first <= last <= len(fields)
+                    or not 0 <= offset < OFFSETS
+                    or not are_pointers(fields[first:last])
+                ):
                     raise IndexError
             except (IndexError, ValueError) as error:
                 raise damaged_line(file, number, "no synset") from error

@@ -73,6 +73,10 @@ NOTHING_TO_SCORE = (
     "spaCy's documents (.spacy) only: for JSON lines, CSV and folders of texts use spacy-graft evaluate MODEL DATA, or "
     "make such a file by spacy-graft convert DATA test.spacy."
 )
+NOTHING_TO_CHOOSE_BY = (
+    "[{name}] There are no documents to choose the model by: the corpus that [training] dev_corpus names is empty. "
+    "Give it documents, or train with spacy-graft train or spacy_graft.fit, which hold out some of train."
+)
 UNLABELLED = (
     "[{name}] None of the {n} documents has a label of the component in doc.cats: there is nothing to score the "
     "component by. The labels of the documents: {found}; of the component: {labels}. For texts with labels in JSON "
@@ -610,7 +614,8 @@ class TextCatGraft(TrainablePipe):
         """
         examples = list(examples)
         if not examples:
-            raise ValueError(NOTHING_TO_SCORE.format(name=self.name))
+            is_choice = self.training is not None and self.training.in_loop and self.training.takes_held_out
+            raise ValueError((NOTHING_TO_CHOOSE_BY if is_choice else NOTHING_TO_SCORE).format(name=self.name))
         require_texts(self.name, examples)
         training = self.training
         if training is not None and training.takes_held_out:

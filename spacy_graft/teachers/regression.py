@@ -16,7 +16,8 @@ from ..threads import limited_threads
 if TYPE_CHECKING:
     from .teacher import Gold, Head
 
-#: Strengths of the ridge that are tried, for vectors of a mean square length of 1, in this order: each fit begins at the one before.
+#: Strengths of the ridge that are tried, for vectors of a mean square length of 1, in this order: each fit
+#: begins at the one before.
 RIDGES = (5.0, 1.5, 0.5, 0.15, 0.05, 0.015, 0.005, 0.0015)
 #: Iterations of a fit at the most.
 MOST_ITERATIONS = 500
