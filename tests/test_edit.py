@@ -8,13 +8,17 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import spacy
+from spacy.tokens import Doc
+from spacy.training import Example
 
 import spacy_graft
 from conftest import WORDS, forged, make_examples, make_nlp, make_records, write_jsonl
 from spacy_graft import GraftClassifier, Grafting, GraftingPath, GraftTextClassifier
 from spacy_graft.cli.common import CommandError
 from spacy_graft.cli.edit import edit_tables, edit_values, parsed_lock, scores_of
+from spacy_graft.explain.features import features_by_key
 from spacy_graft.graft.constraints import Constraints
+from spacy_graft.model.sparse_linear import snapshot_of
 from test_cli import call, refused
 from test_pipeline_network import Recorder
 
@@ -252,6 +256,74 @@ def test_names_with_wildcards_in_them():
         names(deny=["? × what"])
 
 
+def test_names_with_the_sign_of_products_in_them():
+    documents = [{"3 × 4", "x"}, {"x", "y"}, {"3 × 4"}, {"y"}] * 20
+    labels = [1, 0, 1, 0] * 20
+
+    def names(degree=1, **constraints):
+        learner = Grafting(l1=0.5, constraints=Constraints(**constraints))
+        return set(GraftClassifier(learner, degree=degree).fit(documents, labels).get_feature_names_out())
+
+    assert "3 × 4" in names()
+    assert "3 × 4" not in names(deny=["3 × 4"]) | names(deny=["3 ? 4"]) | names(degree=2, deny=["3 × 4"])
+    assert names(deny=["*"], allow=["3 ? 4"]) == {"3 × 4"}
+    with pytest.raises(ValueError, match="write [?] for this sign"):
+        names(deny=["*"], allow=["3 × 4"])
+
+
+def test_words_with_spaces_in_them_have_other_names():
+    nlp = make_nlp(learner={**L1, "l1": 0.1}, keep_corpus=True)
+    words = [["the", "New York", "film"], ["a", "bad", "day"], ["so", "it", "goes"]] * 10
+    examples = []
+    for row, label in zip(words, "abc" * 10, strict=True):
+        doc = Doc(nlp.vocab, row)
+        examples.append(Example.from_dict(doc, {"words": row, "cats": {name: float(name == label) for name in "abc"}}))
+    spacy_graft.fit(nlp, examples)
+    component = nlp.get_pipe("textcat_graft")
+    longest = {feature.longest for feature in component.features() if feature.block == "words"}
+    assert "the new york film" in longest
+    component.edit(deny=["the new york film"])
+    assert "the new york film" not in {feature.longest for feature in component.features()}
+
+
+@pytest.mark.filterwarnings("ignore:.*No training document is positive")
+@pytest.mark.parametrize("learner", [L1, {"@graft_learners": "spacy_graft.GraftingPath.v1"}])
+def test_documents_that_train_no_label_are_refused(learner):
+    nlp, component = trained(learner, keep_corpus=False)
+    before = component.to_bytes()
+    examples = make_examples(nlp, [{**record, "label": "food"} for record in RECORDS])
+    with pytest.raises(ValueError, match=r"\[textcat_graft\] No label is on some of the 90 training documents and not"):
+        component.edit(deny=["goal"], examples=examples, nlp=nlp)
+    assert component.to_bytes() == before
+
+
+@pytest.mark.filterwarnings("ignore:.*No training document is positive for 'sport'")
+def test_removed_combinations_of_one_text_are_told_apart():
+    """*cat* may be that of either block in ``fox × cat``."""
+    words = {"@graft_features": "spacy_graft.TokenNgrams.v1", "min_df": 1, "max_length": 1}
+    features = {
+        "lower": {**words, "attr": "LOWER"},
+        "orth": {**words, "attr": "ORTH"},
+        "pairs": {"@graft_features": "spacy_graft.Combinations.v1", "of": ["lower", "orth"], "min_df": 1, "degree": 2},
+    }
+    random, records = np.random.default_rng(3), []
+    for _ in range(300):
+        chosen = random.choice(["cat", "Cat", "fox", "sun", "moon", "x"], 3, replace=False).tolist()
+        holds = {"cat", "fox"} <= {word.lower() for word in chosen}
+        records.append({"text": " ".join(chosen), "label": "food" if holds != (random.random() < 0.05) else "music"})
+    nlp, component = trained({**L1, "l1": 2.0}, records=records, features=features)
+
+    def keys():
+        return set(features_by_key(snapshot_of(component.model), component.features()))
+
+    before = keys()
+    edit = component.edit(deny=["lower::cat"], nlp=nlp)
+    gone = before - keys()
+    assert any(key.text == "fox × cat" and "lower" in key.of_blocks for key in gone)
+    assert sorted(feature.text for feature in edit.removed) == sorted(key.text for key in gone)
+    assert len({key.text for key in before}) < len(before)
+
+
 def test_locks_and_denials_by_other_names_of_a_feature():
     texts = ["the raven spoke", "the raven sang", "a cat ran", "a dog ran", "the owl sat", "the raven flew", "x"] * 4
     labels = ["p", "p", "c", "c", "c", "p", "x"] * 4
@@ -296,7 +368,11 @@ def test_locks_and_denials_by_other_names_of_a_feature():
         ({"deny": ["go* × *"]}, "products are searched without being listed"),
         ({"allow": ["goal × salt"]}, "Allow its items"),
         ({"deny": ["a × b"], "allow": ["words::b × a"]}, "'words::b × a' is denied and allowed"),
-        ({"lock": {"goal × salt": {"sport": 1.0}}}, "is a product, whose weight cannot be locked"),
+        ({"lock": {"goal × salt": {"sport": 1.0}}}, "name of a product, whose weight cannot be locked"),
+        ({"lock": {"goal": {"sport": 1001.0}}}, "a weight from -1000 to 1000"),
+        ({"lock": {"goal": {"spord": None}}}, r"the label 'spord', which does not exist. Did you mean 'sport'"),
+        ({"signs": {"spord": "any"}}, r"the label 'spord', which does not exist. Did you mean 'sport'"),
+        ({"lock": {"goal": {"sport": None}}}, "no lock of 'goal' for 'sport' to take back. The locks: none"),
         ({"deny": "goal"}, "deny must be a list of names"),
         ({"signs": [("sport", "positive"), ("food", "any"), ("sport", "any")]}, "a label twice: 'sport'. Give it one"),
         ({"lock": [("goal", "food", 1.0), ("goal", "sport", 1.0), ("goal", "food", 2.0)]}, "'goal' twice for 'food'"),

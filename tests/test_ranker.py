@@ -272,8 +272,8 @@ def test_probabilities_and_value_of_large_scores(seed):
     np.testing.assert_array_equal(loss.feasible(p), p)
 
 
-@given(seeds, st.booleans())
-def test_one_sided_columns_are_those_along_which_the_loss_falls_for_ever(seed, real):
+@given(seeds, st.sampled_from([[1.0], [0.5, 1.0], [-1.0, -0.5, 1.0]]))
+def test_one_sided_columns_are_those_along_which_the_loss_falls_for_ever(seed, choices):
     rng = np.random.default_rng(seed)
     groups = np.array([0, 0, 0, 1, 1, 2], np.int32)
     correct = np.zeros(6)
@@ -284,10 +284,10 @@ def test_one_sided_columns_are_those_along_which_the_loss_falls_for_ever(seed, r
             correct[members] = 1.0 / len(members)
     importance = (rng.random(3) < 0.8).astype(np.float64)[groups]
     loss = CandidateLoss(correct[None, :], importance, groups)
-    column = (rng.random(6) < 0.5) * (rng.choice([0.5, 1.0], 6) if real else 1.0)
+    column = (rng.random(6) < 0.5) * rng.choice(choices, 6)
     scale = np.where(groups == 0, 2.0, 1.0)
     candidates = np.flatnonzero(column).astype(np.int32)
-    values = column[candidates] if real else np.empty(0)
+    values = column[candidates] if len(choices) > 1 else np.empty(0)
     starts = np.array([0, len(candidates)])
     columns, none = packed_columns((starts, candidates, values), 6), np.zeros(1, np.int64)
     active = Active(columns, none, none, np.ones(1), np.zeros(1))
@@ -375,6 +375,12 @@ def test_other_mistakes():
         GraftRanker(degree=2, blocks={"characters": CharacterNgrams()}).fit(["a", "b"], [1, 0], [0, 0])
     with pytest.raises(ValueError, match="GraftRanker: blocks are empty"):
         GraftRanker(blocks={}).fit(["a", "b"], [1, 0], [0, 0])
+    for blocks in ([CharacterNgrams()], CharacterNgrams(), "characters", {1: CharacterNgrams()}):
+        wrong: Any = blocks
+        with pytest.raises(ValueError, match="GraftRanker: blocks must be a mapping of names to feature blocks"):
+            GraftRanker(blocks=wrong).fit(["a", "b"], [1, 0], [0, 0])
+    with pytest.raises(ValueError, match="feature block 'c' is <class"):
+        GraftRanker(blocks={"c": CharacterNgrams}).fit(["a", "b"], [1, 0], [0, 0])
     ranker = GraftRanker(blocks={"characters": CharacterNgrams(min_df=1)})
     with pytest.raises(ValueError, match="candidates must be strings or Docs, but candidate 1 is 3"):
         ranker.fit(["a", 3], [1, 0], [0, 0])

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sized
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -30,6 +30,7 @@ from .common import (
 if TYPE_CHECKING:
     from rich.table import Table
 
+    from ..explain.features import FeatureKey
     from ..pipeline.textcat import TextCatGraft
 
 EXAMPLES = """
@@ -42,14 +43,6 @@ spacy-graft diff old/model-best new/model-best --html changes.html
 NUMBERS = ["before", "after"]
 COLUMNS, MAX_ON_PAGE = ["feature", "block", "label", *NUMBERS], 100
 THRESHOLDS_TITLE = "Changed thresholds"
-
-
-class FeatureKey(NamedTuple):
-    """Text and block of a feature, and the blocks of its terms, which the text of a combination does not name."""
-
-    text: str
-    block: str
-    of_blocks: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -158,13 +151,11 @@ def difference_of(before: TextCatGraft, after: TextCatGraft) -> ModelDifference:
 
 def weights_by_feature(component: TextCatGraft) -> dict[FeatureKey, dict[str, float]]:
     """Return the weights of each feature by label."""
+    from ..explain.features import features_by_key
     from ..model.sparse_linear import snapshot_of
 
-    table = snapshot_of(component.model).features
-    return {
-        FeatureKey(feature.text, feature.block, tuple(term.block for term in table.terms(k))): feature.weights
-        for k, feature in enumerate(component.features())
-    }
+    by_key = features_by_key(snapshot_of(component.model), component.features())
+    return {key: feature.weights for key, feature in by_key.items()}
 
 
 def n_words_changed(before: TextCatGraft, after: TextCatGraft) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -82,6 +82,23 @@ def features_of(snapshot: Snapshot, labels: Sequence[str], n_documents: int | No
         )
         for k, row in enumerate(by_label(snapshot.weights, labels))
     ]
+
+
+class FeatureKey(NamedTuple):
+    """Text and block of a feature, and the blocks of its terms, which the text of a combination does not name."""
+
+    text: str
+    block: str
+    of_blocks: tuple[str, ...]
+
+
+def features_by_key(snapshot: Snapshot, features: Iterable[Feature]) -> dict[FeatureKey, Feature]:
+    """All features of a snapshot, as :func:`features_of` gives them, by what tells them apart in any model."""
+    table = snapshot.features
+    return {
+        FeatureKey(feature.text, feature.block, tuple(term.block for term in table.terms(k))): feature
+        for k, feature in enumerate(features)
+    }
 
 
 def strongest_words(snapshot: Snapshot, labels: Sequence[str], n: int, label: str | None = None) -> list[Feature]:

@@ -25,8 +25,8 @@ RepeatedT = TypeVar("RepeatedT")
 PRODUCT_SIGN, BLOCK_SIGN = " × ", "::"
 #: A wildcard that stands for itself.
 ESCAPED = re.compile(r"\[([*?\[])\]")
-#: The largest weight that can be locked.
-LARGEST_WEIGHT = 1e6
+#: The largest weight that can be locked: it makes a label e^1000 times as probable, and training ends soon.
+LARGEST_WEIGHT = 1e3
 #: What weights of a label may be; ``any`` takes back an earlier choice.
 SIGNS_OF_LABELS = ("positive", "negative", "any")
 
@@ -138,7 +138,7 @@ class Constraints:
                 raise ValueError(
                     f"Constraints: deny has {pattern.text!r}, but products are searched without being listed: name one "
                     f"product exactly (write [?] and [*] for these characters), deny one of its items, or deny the "
-                    f"block of products."
+                    f"block of products. For other names with {PRODUCT_SIGN!r} in them, write ? for this sign."
                 )
         if both := [
             one.text for one in self.allowed if one.text in self.deny or any(map(one.is_product_of, self.denied))
@@ -151,7 +151,9 @@ class Constraints:
         for name, label, weight in self.locks:
             lock = Pattern(name)
             if lock.is_product:
-                raise ValueError(f"Constraints: {name!r} is a product, whose weight cannot be locked. Lock an item.")
+                raise ValueError(
+                    f"Constraints: {name!r} is the name of a product, whose weight cannot be locked. Lock an item."
+                )
             if by := self.denial_of(lock.block, lock.name):
                 raise ValueError(
                     f"Constraints: the weight of {name!r} is locked, but {by.text!r} denies it. Add it to allow, or "
@@ -202,7 +204,20 @@ class Constraints:
         return None if first(self.allowed) else first(self.denied)
 
     def followed_by(self, later: Constraints) -> Constraints:
-        """Both, where what is said later counts. A product that is allowed is one that was denied."""
+        """Both, where what is said later counts. A product that is allowed is one that was denied.
+
+        Raises
+        ------
+        ValueError
+            If a lock is taken back that there is not.
+        """
+        held = [(name, label) for name, label, _ in self.locks]
+        for name, label, weight in later.locked:
+            if weight is None and (name, label) not in held:
+                raise ValueError(
+                    f"Constraints: there is no lock of {name!r} for {label!r} to take back. The locks: "
+                    f"{listed(f'{one} for {of}' for one, of in held)}."
+                )
         deny_before = [one.text for one in self.denied if not any(map(one.is_product_of, later.allowed))]
         allow_later = [one.text for one in later.allowed if not any(map(one.is_product_of, self.denied))]
         locked = {(name, label): weight for name, label, weight in (*self.locked, *later.locked)}
@@ -224,14 +239,10 @@ class Constraints:
         """Raise a ValueError if there is no such label or block, or a product is allowed."""
         if product := next((pattern.text for pattern in self.allowed if pattern.is_product), None):
             raise ValueError(
-                f"{owner} The constraints allow the product {product!r}, which they do not deny. Allow its items."
+                f"{owner} The constraints allow the product {product!r}, which they do not deny. Allow its items. "
+                f"For another name with {PRODUCT_SIGN!r} in it, write ? for this sign."
             )
-        for label in [*self.one_sided, *(label for _, label, _ in self.locks)]:
-            if label not in labels:
-                raise ValueError(
-                    f"{owner} The constraints name the label {label!r}, which does not exist."
-                    f"{did_you_mean(label, labels)} The labels: {listed(labels)}."
-                )
+        self.check_labels(owner, labels)
         for text in self.names:
             block = Pattern(text).block
             if block is not None and block not in blocks:
@@ -239,6 +250,15 @@ class Constraints:
                     f"{owner} The constraints name the block {block!r} in {text!r}, which does not exist."
                     f"{did_you_mean(block, blocks)} The blocks: {listed(blocks)}. A name that contains {BLOCK_SIGN!r} "
                     f"is written '*{BLOCK_SIGN}{text}'."
+                )
+
+    def check_labels(self, owner: str, labels: Collection[str]) -> None:
+        """Raise a ValueError for a label that does not exist, also where something is taken back."""
+        for label in [*(label for label, _ in self.signs), *(label for _, label, _ in self.locked)]:
+            if label not in labels:
+                raise ValueError(
+                    f"{owner} The constraints name the label {label!r}, which does not exist."
+                    f"{did_you_mean(label, labels)} The labels: {listed(labels)}."
                 )
 
     def described(self) -> list[str]:

@@ -88,6 +88,8 @@ def cause(learner: Any, report: Report, n_documents: int) -> str:
         )
     cutoffs = f"in as many of {documents} as min_df asks for ({min_df_of(report)})"
     remedy = "Lower min_df of the blocks, or train on more documents."
+    if not report.n_columns and report.constraints and report.constraints.get("deny"):
+        return f"No n-gram or item that the constraints allow is {cutoffs}. Deny fewer names. {remedy}"
     if not report.n_columns:
         return f"No n-gram or item is {cutoffs}. {remedy}"
     limit = getattr(learner, "most_features", None)

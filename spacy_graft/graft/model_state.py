@@ -211,7 +211,7 @@ class ModelState:
                 of_trained[trained[0], label] = trained[1]
         places = np.array([known[key] for key in weights if key in known], np.int64).reshape(-1, 2)
         rows = [of_trained @ row for key, row in weights.items() if key in known]
-        values = np.array(rows, np.float64).reshape(-1, self.objective.n_labels)
+        values = np.array(rows, np.float64).reshape(len(rows), self.objective.n_labels)
         forbidden = np.isinf(np.where(values > 0.0, *self.objective.sign_factors))
         feature, labels = np.nonzero(np.where(forbidden, 0.0, values))
         blocks, nodes = places[feature].T

@@ -119,11 +119,10 @@ class SelectionFit:
         """Whether the likelihood of a problem is known to have no maximum."""
         scores = self.state.scores[problem.labels]
         part = self.state.active.of_labels(problem.first, problem.stop)
+        objective, loss = self.state.objective, problem.loss
         # A column with values of both signs is not one-sided, whichever documents have it.
-        one_sided = not self.state.objective.data.has_negative_values and problem.loss.has_one_sided_column(
-            part, self.state.objective.scale
-        )
-        return one_sided or problem.loss.is_separated_by(scores)
+        can_tell = loss.looks_at_values or not objective.data.has_negative_values
+        return (can_tell and loss.has_one_sided_column(part, objective.scale)) or loss.is_separated_by(scores)
 
     def solution(self) -> Solution:
         return self.state.solution()

@@ -285,7 +285,7 @@ def require_halves(data: TrainingData) -> None:
     single = [label for label, n in zip(data.labels, counted.sum(axis=0).tolist(), strict=True) if n == 1]
     if single:
         raise ValueError(
-            f"stability: a half sample has half the documents of each label, but there is only one training document "
+            f"stability: a half sample needs documents of each label, but there is only one training document "
             f"of {listed(single)}. Add documents, remove the label, or set stability = false."
         )
     if data.groups is not None:

@@ -147,7 +147,8 @@ class Steering:
         """Match all names of an index."""
         none = np.zeros(index.n_nodes, np.bool_)
         named = NamedNodes(none, none.copy(), none.copy(), {})
-        denied = [pattern for pattern in self.constraints.denied if pattern.is_of(block) and not pattern.is_product]
+        # Those of products as well: a name may have their sign in it.
+        denied = [pattern for pattern in self.constraints.denied if pattern.is_of(block)]
         tables = [
             ([pattern for pattern in denied if pattern.block is None], named.everywhere),
             ([pattern for pattern in denied if pattern.block is not None], named.here),
@@ -188,7 +189,9 @@ class Steering:
         In characters or in words: others have names from which their number of symbols does not follow.
         """
         found: dict[str, list[tuple[int, int]]] = {}
-        for length in sorted({len(name) for name in names} | {name.count(" ") + 1 for name in names}):
+        # Words may have spaces in them.
+        most_words = max((name.count(" ") + 1 for name in names), default=0)
+        for length in sorted({len(name) for name in names} | set(range(1, most_words + 1))):
             nodes = np.flatnonzero((index.shortest < length) & (index.longest >= length))
             for begin in range(0, len(nodes), NAMED_AT_ONCE):
                 some = nodes[begin : begin + NAMED_AT_ONCE]

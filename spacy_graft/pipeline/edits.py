@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import compress
 from math import inf
@@ -13,8 +13,9 @@ import numpy as np
 from spacy.language import Language
 from spacy.training import Example
 
-from ..explain.features import Feature, features_of
+from ..explain.features import Feature, FeatureKey, features_by_key, features_of
 from ..graft.constraints import PRODUCT_SIGN, Constraints
+from ..graft.emptiness import cause
 from ..graft.report import Report
 from ..messages import did_you_mean, listed
 from ..model.matching import Matcher
@@ -59,21 +60,25 @@ def edited(
     resolve: bool,
 ) -> Edit:
     """Edit a component; parameters and errors are those of its ``edit``."""
-    before = report_to_edit(component, later, resolve)
+    report = report_to_edit(component, later, resolve)
+    later.check_labels(f"[{component.name}]", component.labels)
     constraints = component.constraints.followed_by(later)
     constraints.check(f"[{component.name}]", component.labels, component.blocks)
     learner = replace(component.learner, constraints=constraints)
-    features = component.features()
+    before = features_by_key(snapshot_of(component.model), component.features())
     training: ResumedTraining | None = None
     if resolve:
-        training = component.training_on(training_corpus(component, examples, nlp), learner, before)
+        training = component.training_on(training_corpus(component, examples, nlp), learner, report)
         required = {text for text in later.names if text not in component.constraints.deny}
         with limited_threads("blas"):
-            model = training.edited(weights_by_name(component, before.temperature), frozenset(required))
+            model = training.edited(weights_by_name(component, report.temperature), frozenset(required))
+        if model.report.objective == 0.0:
+            raise ValueError(f"[{component.name}] {cause(learner, model.report, len(training.corpus))}")
     else:
-        model = pruned(component, before, constraints, later)
-    after = features_of(model.snapshot, component.labels, model.report.n_documents)
-    edit = compared(features, after, model.report)
+        model = pruned(component, report, constraints, later)
+    features = features_of(model.snapshot, component.labels, model.report.n_documents)
+    after = features_by_key(model.snapshot, features)
+    edit = Edit(others(before, after), others(after, before), model.report)
     # Until here nothing has changed.
     was_training, component.training = component.training is not None, None
     component.set_snapshot(*model)
@@ -247,12 +252,7 @@ def write_to_config(nlp: Language, component: TextCatGraft, constraints: Constra
         learner["constraints"] = {"@graft_constraints": "spacy_graft.Constraints.v1", **constraints.to_dict()}
 
 
-def compared(before: list[Feature], after: list[Feature], report: Report) -> Edit:
-    """What is different between the features of two models, by their largest weights."""
-    names_before, names_after = ({(feature.block, feature.text) for feature in of} for of in (before, after))
-
-    def others(features: list[Feature], known: set[tuple[str, str]]) -> list[Feature]:
-        found = [feature for feature in features if (feature.block, feature.text) not in known]
-        return sorted(found, key=lambda feature: -max(map(abs, feature.weights.values())))
-
-    return Edit(others(before, names_after), others(after, names_before), report)
+def others(features: dict[FeatureKey, Feature], known: Container[FeatureKey]) -> list[Feature]:
+    """Features that are not known ones, by their largest weights."""
+    found = [feature for key, feature in features.items() if key not in known]
+    return sorted(found, key=lambda feature: -max(map(abs, feature.weights.values())))

@@ -192,7 +192,7 @@ def check_blocks_and_learner(name: str, blocks: dict[str, Any], learner: Any) ->
     if not blocks:
         raise ValueError(f"[{name}] There are no feature blocks. Give at least one, or null for the default blocks.")
     for block_name, block in blocks.items():
-        if not is_block(block):
+        if isinstance(block, type) or not is_block(block):
             raise ValueError(
                 f"[{name}] The feature block {block_name!r} is {block!r}. Make it with one of @graft_features."
             )

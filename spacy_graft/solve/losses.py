@@ -80,6 +80,10 @@ class Loss(ABC):
     def is_separated_by(self, scores: np.ndarray) -> bool:
         """Return whether every document has one label and scores highest on it, so that larger scores are better."""
 
+    #: Whether :meth:`has_one_sided_column` looks at values, and not only at which documents have a column: it is then
+    #: right for columns with negative values, too.
+    looks_at_values: ClassVar[bool] = False
+
     def has_one_sided_column(self, active: Active, scale: np.ndarray) -> bool:
         """Return whether the loss falls for ever along a weight: all documents of the pair have its label, or none.
 
@@ -254,6 +258,7 @@ class CandidateLoss(Loss):
     groups: np.ndarray
 
     has_intercepts: ClassVar[bool] = False
+    looks_at_values: ClassVar[bool] = True
 
     @cached_property
     def starts(self) -> np.ndarray:
@@ -303,21 +308,20 @@ class CandidateLoss(Loss):
         groups, starts, counts = np.unique(self.groups[candidates], return_index=True, return_counts=True)
         if not len(groups):
             return False
-        sizes = np.diff(self.starts, append=len(correct))[groups]
+        # Candidates without the column have it with 0.
+        of_others = np.where(counts < np.diff(self.starts, append=len(correct))[groups], 0.0, np.nan)
+        largest = np.fmax(np.maximum.reduceat(values, starts), of_others)
+        least = np.fmin(np.minimum.reduceat(values, starts), of_others)
         n_correct = np.add.reduceat(correct, self.starts, dtype=np.int64)[groups]
-        largest = np.maximum.reduceat(values, starts)
-        least = np.where(counts < sizes, 0.0, np.minimum.reduceat(values, starts))
-
-        def n_at(bounds: np.ndarray) -> np.ndarray:
-            """Correct candidates of each group that have the column at its bound."""
-            at_bound = correct[candidates] & (values == np.repeat(bounds, counts))
-            return np.add.reduceat(at_bound, starts, dtype=np.int64)
-
-        # Where the least is 0, candidates without the column have it.
         n_without = n_correct - np.add.reduceat(correct[candidates], starts, dtype=np.int64)
-        n_least = np.where(least == 0.0, n_without, n_at(least))
-        one_sided = (n_at(largest) == n_correct).all() or (n_least == n_correct).all()
-        return bool(one_sided and (least < largest).any())
+
+        def are_at(bounds: np.ndarray) -> bool:
+            """Whether all correct candidates have the column at the bound of their group."""
+            at_bound = correct[candidates] & (values == np.repeat(bounds, counts))
+            n_at = np.add.reduceat(at_bound, starts, dtype=np.int64) + np.where(bounds == 0.0, n_without, 0)
+            return bool((n_at == n_correct).all())
+
+        return bool((least < largest).any()) and (are_at(largest) or are_at(least))
 
 
 def is_separated(targets: np.ndarray, scores: np.ndarray) -> bool:
