@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import pickle
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pandas as pd
