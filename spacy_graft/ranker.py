@@ -178,10 +178,11 @@ class GraftRanker(LearnerEstimator, SealedEstimator):
         own = (self.degree, self.min_df, self.combination_penalty_factor)
         if self.blocks is None:
             return ItemSpace("GraftRanker", *own)
-        if not isinstance(self.blocks, Mapping) or not all(isinstance(name, str) and name for name in self.blocks):
+        blocks: Any = self.blocks
+        if not isinstance(blocks, Mapping) or not all(isinstance(name, str) and name for name in blocks):
             raise ValueError(
                 f"GraftRanker: blocks must be a mapping of names to feature blocks, such as "
-                f'{{"words": TokenNgrams()}}, but is {self.blocks!r}.'
+                f'{{"words": TokenNgrams()}}, but is {blocks!r}.'
             )
         if not self.blocks:
             raise ValueError("GraftRanker: blocks are empty. Give at least one, or None if candidates have items.")
