@@ -34,6 +34,7 @@ from spacy_graft.held_out import (
 from spacy_graft.pipeline import training
 from spacy_graft.pipeline.choice import Trial, best_refit, named_points, trials_of
 from spacy_graft.pipeline.judging import held_out_of
+from spacy_graft.pipeline.targets import WEIGHT_KEY
 from spacy_graft.pipeline.textcat import TextCatGraft
 from spacy_graft.pipeline.training import Training
 from spacy_graft.strengths import choices_of, is_better_strength, try_strengths
@@ -327,6 +328,17 @@ def test_held_out_documents_of_one_label_are_warned_of(factory: str, noisy: list
     assert f"that choose the model ({len(dev)}) all have the same labels." in str(warning.message)
     assert shares == sorted(shares)
     assert 0.0 < shares[0] < shares[-1] < 1.0
+
+
+def test_weights_of_held_out_documents_that_are_far_from_1_are_warned_of(noisy: list[Record]) -> None:
+    nlp = make_nlp(learner=AUTO)
+    train, dev = split(nlp, noisy)
+    nlp.initialize(lambda: train)
+    nlp.update(train[:4])
+    for example in dev:
+        example.reference.user_data[WEIGHT_KEY] = 1e-6
+    with pytest.warns(UserWarning, match=rf"example weights of the {len(dev)} held-out documents sum to .*e-0"):
+        nlp.evaluate(dev)
 
 
 @pytest.mark.parametrize("parsimony", ["one_se", 20])

@@ -73,7 +73,7 @@ def test_unknown_label_is_named_with_those_there_are() -> None:
         MULTILABEL.read(doc_of({"a": 1.0, "d": 0.5}))
 
 
-@pytest.mark.parametrize("weight", [0.0, -1.0, float("nan"), float("inf"), "2"])
+@pytest.mark.parametrize("weight", [0.0, -1.0, 1e308, 10**400, float("nan"), float("inf"), "2"])
 def test_bad_weights_are_named(weight: Any) -> None:
     with pytest.raises(ValueError, match=r"'a text' has .* for its weight"):
         EXCLUSIVE.read(doc_of({"a": 1.0}, user_data={WEIGHT_KEY: weight}))

@@ -12,6 +12,7 @@ from spacy.training import Example
 
 from ..digests import share_in_sketch
 from ..extract.unread import unread_text
+from ..graft.emptiness import problem_of_weights
 from ..held_out import MOST_COPIES
 from ..messages import listed_in_part
 from ..threads import limited_threads
@@ -56,6 +57,7 @@ def choose(
         warn_of_unknown(component, examples, len(judged))
         warn_of_one_target(component, held_out, len(judged))
         warn_of_known(component, training.corpus, held_out.corpus)
+        warn_of_weights(component, held_out.corpus)
     if not training.is_judged():
         with limited_threads("blas"):
             training.judge(held_out, scorer)
@@ -112,6 +114,17 @@ def warn_of_known(component: TextCatGraft, corpus: ExtractedCorpus, held_out: Ex
             f"[{component.name}] {n_known:,} of the {len(held_out):,} held-out documents that choose the model are "
             f"training documents too. They make it larger and surer of itself than it should be: remove them from one "
             f"of both.",
+            stacklevel=2,
+        )
+
+
+def warn_of_weights(component: TextCatGraft, held_out: ExtractedCorpus) -> None:
+    """Warn of weights of held-out documents that are far from 1, for which the adjustment is meant."""
+    weights = held_out.documents().targets.weights
+    if problem_of_weights(weights) is not None:
+        warnings.warn(
+            f"[{component.name}] The example weights of the {len(held_out):,} held-out documents sum to "
+            f"{weights.sum():.4g}. Temperature and tilt are fitted as to so many documents: give weights around 1.",
             stacklevel=2,
         )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from array import array
 from collections.abc import Iterable, Iterator
 from functools import cached_property, partial
@@ -15,11 +14,10 @@ from spacy.tokens import Doc
 from spacy.training import Example
 from spacy.util import logger, minibatch
 
-from ..extract.extensions import is_number
 from ..files import BadLineError, json_kind
 from ..held_out import DEV_PART, numbers_of_folds
 from ..messages import listed, other_field, unpaired_surrogate
-from ..options import check_counts, check_flags
+from ..options import LARGEST_VALUE, SMALLEST_WEIGHT, check_counts, check_flags, is_number_in
 from .contents import ID_FIELD, WEIGHT_FIELD, CompleteLabels, Content, Fields, Form, Record, content_of, records_of
 from .lazy import LazyBatch, LazyText, require_lazy_readers, take_long_texts, unread_doc
 from .targets import COMPLETE_KEY, ID_KEY, PLACE_KEY, WEIGHT_KEY, positive_labels
@@ -351,8 +349,9 @@ class JsonlCorpus:
         if (field := self._optional_field(self.weight_field, WEIGHT_FIELD, record)) is None:
             return None
         value = self._field(number, record, field)
-        if not is_number(value) or not 0.0 < value <= sys.float_info.max:
-            raise self._bad(number, f"the weight, {field!r}, must be a positive finite number, not {json_kind(value)}.")
+        if not is_number_in(value, SMALLEST_WEIGHT, LARGEST_VALUE):
+            limits = f"a number from {SMALLEST_WEIGHT:g} to {LARGEST_VALUE:g}"
+            raise self._bad(number, f"the weight, {field!r}, must be {limits}, not {json_kind(value)}.")
         return float(value)
 
     def _field(self, number: int, record: dict[str, Any], key: str | None) -> Any:
