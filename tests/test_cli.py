@@ -1274,6 +1274,7 @@ def test_help_has_a_line_of_its_own_for_each_command() -> None:
 def test_wrong_usage(pipeline: Path) -> None:
     call("explain", pipeline, TEXT, "--top", 0, code=2)
     assert "--text-field has no effect on a single text" in refused("explain", pipeline, TEXT, "--text-field", "body")
+    assert "There is no file" in refused("explain", pipeline, "none.jsonl", "--text-field", "body")
     assert "--label-field has no effect without --data" in refused("report", pipeline, "--label-field", "topic")
     call("explode", code=2)
     call("classify", pipeline, code=2)

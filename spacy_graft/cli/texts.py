@@ -102,10 +102,9 @@ def read_texts(argument: str, text_field: str, format: InputFormat | None, on_er
 
 
 def has_lines(argument: str, format: InputFormat | None) -> bool:
-    """Whether an argument is a file or standard input with a text on each line, and not one text."""
-    if format is None:
-        return os.path.exists(argument) and argument.lower().endswith((*JSONL_SUFFIXES, *TABLE_ENDINGS))
-    return format == InputFormat.jsonl
+    """Whether a file, also one that is missing, or standard input has a text on each line, and is not one text."""
+    by_name = argument.lower().endswith((*JSONL_SUFFIXES, *TABLE_ENDINGS))
+    return format == InputFormat.jsonl or (format is None and by_name)
 
 
 def looks_like_file(argument: str) -> bool:
