@@ -513,10 +513,11 @@ def test_labels_in_the_config_hold(train_records: list[Record]) -> None:
     assert component_of(nlp).cfg["positive_label"] == "food"
 
 
-def test_labels_in_the_config_in_single_quotes(train_records: list[Record]) -> None:
+@pytest.mark.parametrize("factory", ["textcat_graft", "textcat_graft_multilabel"])
+def test_labels_in_the_config_in_single_quotes(factory: str, train_records: list[Record]) -> None:
     """They are a string there, of which spaCy would give the letters."""
-    config = Config().from_str("[components]\n[components.textcat_graft]\nlabels = ['sport', 'music', 'food']\n")
-    nlp = make_nlp()
+    config = Config().from_str(f"[components]\n[components.{factory}]\nlabels = ['sport', 'music', 'food']\n")
+    nlp = make_nlp(factory)
     nlp.config["initialize"]["components"] = config["components"]
     spacy_graft.fit(nlp, [(record["text"], record["label"]) for record in train_records])
     assert component_of(nlp).labels == ("sport", "music", "food")

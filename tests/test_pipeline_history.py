@@ -54,6 +54,7 @@ def test_each_step_is_recorded(nlp: Language, examples: list[Example]) -> None:
     assert component.history == []
 
 
+@pytest.mark.filterwarnings("ignore:.*do not choose among the points of the path")
 def test_the_first_score_of_a_step_while_it_is_trained(
     nlp: Language, examples: list[Example], dev: list[Example]
 ) -> None:

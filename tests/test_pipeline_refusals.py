@@ -158,6 +158,11 @@ def test_labels_that_are_no_strings(nlp: Language) -> None:
         start(nlp, CATS, labels="sport")
 
 
+def test_a_place_that_is_none(nlp: Language) -> None:
+    with pytest.raises(ValueError, match=r"shards must be one of @graft_shards, .*and not str"):
+        start(nlp, CATS, shards="index")
+
+
 @pytest.mark.parametrize("text", ["", " \n "])
 def test_documents_without_anything(nlp: Language, text: str) -> None:
     message = r"\[textcat_graft\] No block finds a symbol in the 2 training documents.*'words'"

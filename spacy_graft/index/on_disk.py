@@ -298,7 +298,8 @@ class ShardFolder:
         except UNREADABLE as error:
             raise ValueError(
                 f"{self.shared.path / name} is missing or damaged: {error}. Delete {self.shared.path} and run the "
-                f"command again: it then builds all shards again."
+                f"command again: it then builds all shards again. (Workers of a cluster must see this folder under the "
+                f"same path, unless they have a storage.)"
             ) from error
 
     @staticmethod

@@ -156,7 +156,8 @@ def warn_of_unused_choices(component: TextCatGraft, resources: Resources) -> Non
 
 def index_place(component: TextCatGraft, shards: Callable[..., Any] | None) -> IndexPlace:
     """Where the symbols and the indexes of the corpus are."""
-    place = InMemory() if shards is None else shards()
+    given: Any = shards
+    place = InMemory() if shards is None else given() if callable(given) else given
     if not isinstance(place, IndexPlace):
         raise ValueError(
             f"[{component.name}] shards must be one of @graft_shards, such as spacy_graft.InMemory.v1, and not "

@@ -323,8 +323,8 @@ class TextCatGraft(TrainablePipe):
         get_examples: Callable[[], Examples],
         *,
         nlp: Language | None = None,
-        # A string is accepted only to be looked at: as an iterable, spaCy would hand over its letters.
-        labels: str | Iterable[str] | None = None,
+        # spaCy would hand over the letters of a string, and says less of what is no string.
+        labels: str | Iterable[Any] | None = None,
         positive_label: str | None = None,
         # spaCy validates arguments by their annotations, of which it knows only what it imports itself.
         network: Callable[..., Any] | None = None,
@@ -610,7 +610,8 @@ class TextCatGraft(TrainablePipe):
         -----
         UserWarning
             If no example has a label of the component; if these are the documents that chose the model and that it was
-            then trained on; during training also of what is wrong with documents that should choose it.
+            then trained on; during training also of what is wrong with documents that should choose it, and if they
+            come too late for that.
         """
         examples = list(examples)
         if not examples:
@@ -637,6 +638,13 @@ class TextCatGraft(TrainablePipe):
             labels = {"found": listed_in_part([*found]), "labels": listed_in_part(self.labels)}
             warnings.warn(UNLABELLED.format(name=self.name, n=len(examples), **labels), stacklevel=2)
             return {}
+        if self.training is not None and self.training.is_past_choice:
+            warnings.warn(
+                f"[{self.name}] These {len(examples):,} documents do not choose among the points of the path, since "
+                f"none were evaluated after its first step. If they are held-out documents, evaluate them after each "
+                f"step.",
+                stacklevel=2,
+            )
         warn_of_trained(self, (document_text(one.reference) for one in examples if can_judge(self, one)))
         scores = self.scores_of(examples, kwargs)
         if self.training is None or scores.get("cats_score") is None:
@@ -1006,7 +1014,7 @@ class TextCatGraftMultilabel(TextCatGraft):
         get_examples: Callable[[], Examples],
         *,
         nlp: Language | None = None,
-        labels: Iterable[str] | None = None,
+        labels: str | Iterable[Any] | None = None,
         network: Callable[..., Any] | None = None,
         network_max_length: int = 1,
         unlabelled: Callable[..., Any] | None = None,

@@ -365,6 +365,12 @@ class Training:
         """
         return self.choice is not None and (self._is_evaluated or len(self.reports) == 1)
 
+    @property
+    def is_past_choice(self) -> bool:
+        """Whether documents that are evaluated now come too late to choose among the points of a path."""
+        is_going_on = self.fit is not None and not (self.fit.finished or self.concluded)
+        return self.choice is not None and is_going_on and not self.takes_held_out
+
     def is_judged(self) -> bool:
         """Whether the present point of a path has been judged, or there is none."""
         if self.choice is None or self.fit is None or self.concluded or self._snapshot is None:
