@@ -138,7 +138,7 @@ class Constraints:
                 raise ValueError(
                     f"Constraints: deny has {pattern.text!r}, but products are searched without being listed: name one "
                     f"product exactly (write [?] and [*] for these characters), deny one of its items, or deny the "
-                    f"block of products. For other names with {PRODUCT_SIGN!r} in them, write ? for this sign."
+                    f"block of products. In another name with × in it, write ? for ×."
                 )
         if both := [
             one.text for one in self.allowed if one.text in self.deny or any(map(one.is_product_of, self.denied))
@@ -240,7 +240,7 @@ class Constraints:
         if product := next((pattern.text for pattern in self.allowed if pattern.is_product), None):
             raise ValueError(
                 f"{owner} The constraints allow the product {product!r}, which they do not deny. Allow its items. "
-                f"For another name with {PRODUCT_SIGN!r} in it, write ? for this sign."
+                f"In another name with × in it, write ? for ×."
             )
         self.check_labels(owner, labels)
         for text in self.names:

@@ -156,8 +156,8 @@ def warn_of_unused_choices(component: TextCatGraft, resources: Resources) -> Non
 
 def index_place(component: TextCatGraft, shards: Callable[..., Any] | None) -> IndexPlace:
     """Where the symbols and the indexes of the corpus are."""
-    given: Any = shards
-    place = InMemory() if shards is None else given() if callable(given) else given
+    make: Any = InMemory if shards is None else shards
+    place = make() if callable(make) else make
     if not isinstance(place, IndexPlace):
         raise ValueError(
             f"[{component.name}] shards must be one of @graft_shards, such as spacy_graft.InMemory.v1, and not "

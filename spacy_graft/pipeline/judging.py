@@ -124,7 +124,7 @@ def warn_of_weights(component: TextCatGraft, held_out: ExtractedCorpus) -> None:
     if problem_of_weights(weights) is not None:
         warnings.warn(
             f"[{component.name}] The example weights of the {len(held_out):,} held-out documents sum to "
-            f"{weights.sum():.4g}. Temperature and tilt are fitted as to so many documents: give weights around 1.",
+            f"{weights.sum():.4g}. Temperature and tilt are fitted as if there were that many: give weights around 1.",
             stacklevel=2,
         )
 

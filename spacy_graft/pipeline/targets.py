@@ -18,7 +18,7 @@ from ..graft.memory import MANY_LABELS
 from ..held_out import PlainTargets
 from ..messages import listed, text_beginning
 from ..metrics import LEAST_RIGHT
-from ..options import LARGEST_VALUE, SMALLEST_WEIGHT
+from ..options import LARGEST_VALUE, SMALLEST_WEIGHT, is_number_in
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -297,7 +297,7 @@ class TargetReader:
 
     def _weight(self, doc: Doc) -> float:
         weight = doc.user_data.get(WEIGHT_KEY, 1.0)
-        if not isinstance(weight, Real) or not SMALLEST_WEIGHT <= weight <= LARGEST_VALUE:  # type: ignore[operator]
+        if not is_number_in(weight, SMALLEST_WEIGHT, LARGEST_VALUE):
             raise ValueError(
                 f"[{self.component}] {document_name(doc)} has {weight!r} for its weight, doc.user_data["
                 f"{WEIGHT_KEY!r}]. Weights are numbers from {SMALLEST_WEIGHT:g} to {LARGEST_VALUE:g}."

@@ -613,12 +613,11 @@ class TextCatGraft(TrainablePipe):
             then trained on; during training also of what is wrong with documents that should choose it, and if they
             come too late for that.
         """
-        examples = list(examples)
+        examples, training = list(examples), self.training
         if not examples:
-            is_choice = self.training is not None and self.training.in_loop and self.training.takes_held_out
+            is_choice = training is not None and training.in_loop and training.takes_held_out
             raise ValueError((NOTHING_TO_CHOOSE_BY if is_choice else NOTHING_TO_SCORE).format(name=self.name))
         require_texts(self.name, examples)
-        training = self.training
         if training is not None and training.takes_held_out:
             held_out = training.held_out
             if held_out is None or not held_out.are(examples):
@@ -638,7 +637,7 @@ class TextCatGraft(TrainablePipe):
             labels = {"found": listed_in_part([*found]), "labels": listed_in_part(self.labels)}
             warnings.warn(UNLABELLED.format(name=self.name, n=len(examples), **labels), stacklevel=2)
             return {}
-        if self.training is not None and self.training.is_past_choice:
+        if training is not None and training.is_past_choice:
             warnings.warn(
                 f"[{self.name}] These {len(examples):,} documents do not choose among the points of the path, since "
                 f"none were evaluated after its first step. If they are held-out documents, evaluate them after each "
