@@ -186,6 +186,28 @@ def test_documents_that_come_after_the_last_step_extend_the_model(noisy: list[Re
     assert training_of(nlp).concluded
 
 
+@pytest.mark.parametrize("options", [{}, {"metric": "cats_micro_f"}, {"parsimony": "one_se"}])
+def test_a_fit_that_starts_again_is_judged_at_all_points(options: dict[str, Any], noisy: list[Record]) -> None:
+    """By the documents that have judged the one before, as if training had begun with all documents."""
+    chosen = []
+    for first in (20, 160):
+        nlp = make_nlp(learner={**AUTO, "retrain": False, **options})
+        train, dev = split(nlp, noisy)
+        nlp.initialize(lambda train=train, first=first: train[:first])
+        for start in range(0, 160, 20):
+            nlp.update(train[start : start + 20])
+            nlp.evaluate(dev)
+        for _ in range(AUTO["steps"]):
+            nlp.update(train[:4])
+            nlp.evaluate(dev)
+        component = component_of(nlp)
+        points = [step["l1_ratio"] for step in component.history if step["log_loss"] is not None]
+        assert len(points) > 4
+        steps = {name: step["step"] for name, step in component.named_points.items()}
+        chosen.append((replace(component.report, seconds={}), points[:5], steps))
+    assert chosen[0] == chosen[1]
+
+
 def test_other_documents_choose_nothing(noisy: list[Record]) -> None:
     nlp = make_nlp(learner=AUTO)
     train, dev = split(nlp, noisy)

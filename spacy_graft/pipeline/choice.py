@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import compress, count
@@ -134,6 +135,12 @@ class HeldOut(Judge):
             now = HeldOut(self.corpus.some(numbers), self.strings, self.shares, self.locked)
             now.texts_sketch = self.texts_sketch
         return known if now.digest == known.digest else now, numbers
+
+    def with_shares(self, shares: np.ndarray) -> HeldOut:
+        """The same documents, beside training documents with other shares of labels."""
+        now = copy(self)
+        now.shares = shares
+        return now
 
     def numbers_of(self, docs: Sequence[Doc]) -> list[int] | None:
         """The number of each document here; None if one is not here, or it is not certain that it is."""

@@ -107,8 +107,8 @@ class Training:
     A fit needs all documents when it starts. The corpus callback of ``initialize`` returns them at once. Examples that
     only ``update`` passes (streams, resumed training, loops over mini-batches) are collected, and the fit is restarted
     with all documents when there are as many new ones as it has, or when an update brings no new ones. A restarted fit
-    first repeats the steps done so far, so that the model does not fall back. The total cost is about twice that of the
-    last fit.
+    first repeats the steps done so far, so that the model does not fall back, and the held-out documents judge them
+    again. The total cost is about twice that of the last fit.
 
     It is not saved: when pickled or copied, it becomes None.
 
@@ -388,14 +388,24 @@ class Training:
     @frozen_heap()
     def judge(self, held_out: HeldOut, scorer: Scorer) -> None:
         """Judge the present point of a path by held-out documents, the same at all points."""
-        assert self.choice is not None
+        assert self.fit is not None
         assert self._snapshot is not None
-        self.held_out, self._is_evaluated = held_out, True
-        if self.choice.learner.optional_blocks or self.choices(self.choice.learner):
-            # It holds the examples, so it is kept only where it is needed again.
-            self._scorer = scorer
-        point = self.choice.judge(cast("PointFit", self.fit), self._snapshot, held_out, scorer)
-        self.reports[-1] = point.report
+        self.held_out, self._is_evaluated, self._scorer = held_out, True, scorer
+        self._judge(self.fit, self._snapshot)
+        if not self._needs_scorer():
+            self._scorer = None  # it holds the examples
+
+    def _judge(self, fit: Fit, snapshot: Snapshot) -> None:
+        """Judge a point by the held-out documents; ``snapshot`` is that of its solution."""
+        assert self.choice is not None
+        assert self.held_out is not None
+        assert self._scorer is not None
+        self.reports[-1] = self.choice.judge(cast("PointFit", fit), snapshot, self.held_out, self._scorer).report
+
+    def _needs_scorer(self) -> bool:
+        """Whether points are judged later on without an evaluation: after the path, or when a fit starts again."""
+        learner = cast("GraftingPath", self.learner)
+        return bool(learner.optional_blocks or self.choices(learner) or self.n_pending or not self.in_loop)
 
     def _conclude(self, choice: Choice) -> Model:
         """The chosen model, after which nothing changes."""
@@ -612,11 +622,21 @@ class Training:
         before, self._interrupted = self._interrupted, None
         if before is not None and before.documents is self.corpus.documents():
             return self._gone_on(cast("PointFit", fit), before)
+        held_out = self.held_out
         self._forget_steps()
         self.choice = Choice(self.learner) if isinstance(self.learner, GraftingPath) else None
+        if held_out is not None and self._scorer is not None:
+            self.held_out = held_out.with_shares(self.shares())
         for _ in range(self._steps):
             self._step(fit)
+            if self.held_out is not None and self._is_passed(fit):
+                self._judge(fit, self.named(fit.solution()))
         return fit
+
+    def _is_passed(self, fit: Fit) -> bool:
+        """Whether a restarted fit goes on from its present point, before held-out documents can be evaluated again."""
+        assert self.choice is not None
+        return bool(fit.report.points) and not (fit.finished or self.choice.is_exhausted)
 
     def _gone_on(self, fit: PointFit, before: Interrupted) -> PointFit:
         """The fit that takes the place of one that was interrupted, as far as that had come."""
