@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Protocol
 
 import numpy as np
 
@@ -24,72 +23,35 @@ from ..search.violations import Violations
 Searches = Callable[[NgramIndex, np.ndarray, np.ndarray], Search]
 
 
-class Part(Protocol):
-    """Features of one block, each with a number (its *node*), and which of them are rows of the active set."""
-
-    name: str
-    #: Features that can be enumerated, each column once.
-    n_columns: int
-    #: Of how many items the largest combination is made.
-    degree: int
-    #: Features of fewer documents were left out; None where there is no such cut-off.
-    min_df: int | None
-    #: At least x / λ of every pair, x any value of the feature.
-    largest_inverse_weight: float
-
-    def best(self, request: SearchRequest) -> Violations:
-        """The pairs with the largest scaled gradients; ``request.active`` is by the rows of the active set."""
-
-    def features(self) -> np.ndarray:
-        """All nodes that are features, if they can be enumerated."""
-
-    def missing(self, nodes: np.ndarray) -> np.ndarray:
-        """Those of the nodes that are no rows, each once."""
-
-    def columns(self, nodes: np.ndarray) -> Columns:
-        """Columns of nodes."""
-
-    def set_rows(self, nodes: np.ndarray, rows: np.ndarray) -> None:
-        """Make these nodes the active ones, at these rows."""
-
-    def rows_of(self, nodes: np.ndarray) -> np.ndarray:
-        """Rows of active nodes."""
-
-    def inverse_weights(self, nodes: np.ndarray, labels: np.ndarray) -> np.ndarray:
-        """1 / λ of pairs: float64."""
-
-    def df(self, nodes: np.ndarray) -> np.ndarray:
-        """Documents of each node."""
-
-    def identities(self, nodes: np.ndarray) -> np.ndarray:
-        """What tells features apart in every space over the same indexes: int64."""
-
-    def terms(self, nodes: np.ndarray) -> Stream | list[tuple[SymbolTerm, ...]]:
-        """What each node is named by: symbols of the block, or what it is a product of."""
-
-    def longest_terms(self, nodes: np.ndarray) -> Stream | list[tuple[SymbolTerm, ...]]:
-        """The same by the longest member of its class."""
-
-
 class IndexedPart:
-    """N-grams or items.
+    """N-grams or items: features with a number each (their *nodes*), and which of them are rows of the active set.
 
     Parameters
     ----------
     name : str
+        Of the block.
     index : NgramIndex or ItemIndex
     inverse : float32 (n_nodes, 0, 1 or labels)
         1 / λ.
     distinct : bool (n_nodes)
         Which nodes are features of their own.
     min_df : int, optional
-        The least documents of a node of the index.
+        Features of fewer documents were left out; None where there is no such cut-off.
     search : callable
         Makes what searches n-grams.
     lengths : mapping of int to int, optional
         Of nodes that are not named by their shortest n-gram: the length of that which names them.
     empty : callable
         Gives memory for what is kept of each node.
+
+    Attributes
+    ----------
+    n_columns : int
+        Features that can be enumerated, each column once.
+    degree : int
+        Of how many items the largest combination is made.
+    largest_inverse_weight : float
+        At least x / λ of every pair, x any value of the feature.
     """
 
     degree = 1
@@ -120,21 +82,26 @@ class IndexedPart:
         self.search = search(index, inverse, self.row_of_node) if isinstance(index, NgramIndex) else None
 
     def best(self, request: SearchRequest) -> Violations:
+        """The pairs with the largest scaled gradients; ``request.active`` is by the rows of the active set."""
         if self.search is not None:
             return self.search.best(request)
         query = request.query(self.inverse, self.row_of_node)
         return best_by_pass(self.index, request.residuals, query, n_threads=request.n_threads)
 
     def features(self) -> np.ndarray:
+        """All nodes that are features, if they can be enumerated."""
         return np.flatnonzero(self.row_of_node != EQUAL)
 
     def missing(self, nodes: np.ndarray) -> np.ndarray:
+        """Those of the nodes that are no rows, each once."""
         return np.unique(nodes[self.row_of_node[nodes] == FREE])
 
     def columns(self, nodes: np.ndarray) -> Columns:
+        """Columns of nodes."""
         return self.index.columns(nodes)
 
     def set_rows(self, nodes: np.ndarray, rows: np.ndarray) -> None:
+        """Make these nodes the active ones, at these rows."""
         self.row_of_node[self.nodes] = FREE
         self.row_of_node[nodes] = rows
         self.nodes = nodes
@@ -142,24 +109,30 @@ class IndexedPart:
             self.search.note_rows(nodes, rows)
 
     def rows_of(self, nodes: np.ndarray) -> np.ndarray:
+        """Rows of active nodes."""
         return self.row_of_node[nodes]
 
     def inverse_weights(self, nodes: np.ndarray, labels: np.ndarray) -> np.ndarray:
+        """1 / λ of pairs: float64."""
         if not self.inverse.shape[1]:
             return np.ones(len(nodes))
         column = labels if self.inverse.shape[1] > 1 else 0
         return self.inverse[nodes, column].astype(np.float64)
 
     def df(self, nodes: np.ndarray) -> np.ndarray:
+        """Documents of each node."""
         return self.index.df[nodes]
 
     def identities(self, nodes: np.ndarray) -> np.ndarray:
+        """What tells features apart in every space over the same indexes: int64."""
         return nodes
 
     def terms(self, nodes: np.ndarray) -> Stream:
+        """The symbols that each node is named by."""
         return named_ngrams(self.index, nodes, self.lengths)
 
     def longest_terms(self, nodes: np.ndarray) -> Stream:
+        """The same by the longest member of its class."""
         return self.index.longest_ngrams(nodes)
 
 
@@ -228,7 +201,7 @@ class LockedPart(IndexedPart):
 
 
 class CombinationPart:
-    """Products of items. A node is a code, see :class:`CombinationSearch`.
+    """Products of items, with what :class:`IndexedPart` has. A node is a code, see :class:`CombinationSearch`.
 
     Parameters
     ----------
@@ -307,6 +280,10 @@ class CombinationPart:
         block, row = self.search.items.symbols[item]
         name, symbols = self.symbols[block]
         return Term(name, np.atleast_1d(symbols[row]))
+
+
+#: What a feature space is made of.
+Part = IndexedPart | CombinationPart
 
 
 def named_ngrams(index: NgramIndex | ItemIndex, nodes: np.ndarray, lengths: Mapping[int, int]) -> Stream:
