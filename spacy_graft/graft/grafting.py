@@ -7,7 +7,6 @@ from collections.abc import Mapping
 import numpy as np
 
 from .data import TrainingData
-from .model_state import ModelState
 from .report import Report
 from .rounds import Rounds
 from .settings import Grafting
@@ -22,18 +21,11 @@ class GraftingFit:
         self.learner = learner
         self.l1 = learner.l1
         self.rounds = Rounds(data, learner, smallest_l1=self.l1)
+        self.report, self.state = self.rounds.report, self.rounds.state
         self.rounds.start_at(self.l1, learner.n_best)
         # Dense columns are trained further where no feature separates the labels.
         trainable = self.rounds.trainable or bool(self.state.objective.n_labels and self.state.objective.n_dense)
         self.report.finished = not trainable or self.rounds.done()
-
-    @property
-    def report(self) -> Report:
-        return self.rounds.report
-
-    @property
-    def state(self) -> ModelState:
-        return self.rounds.state
 
     @property
     def finished(self) -> bool:

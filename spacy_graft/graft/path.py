@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .data import TrainingData
-from .model_state import Checkpoint, ModelState
+from .model_state import Checkpoint
 from .points import StateFit
 from .report import Report
 from .rounds import Rounds
@@ -33,14 +33,10 @@ class PathFit(StateFit):
 
     def __init__(self, learner: GraftingPath, data: TrainingData) -> None:
         self.rounds = Rounds(data, learner)
-        super().__init__(learner, self.rounds.report.copy())
+        super().__init__(learner, self.rounds.report.copy(), self.rounds.state)
         self.report.finished = not self.rounds.trainable
         self._at_l1_max = self.report.copy()
         self._kept = self._empty = self.state.checkpoint()
-
-    @property
-    def state(self) -> ModelState:
-        return self.rounds.state
 
     def step(self) -> None:
         """The next point of the path; nothing after the last."""

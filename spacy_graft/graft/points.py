@@ -77,17 +77,19 @@ class PointFit(ABC):
 
 
 class StateFit(PointFit):
-    """A fit of one model state."""
+    """A fit of one model state.
 
-    def __init__(self, learner: GraftingPath, report: Report) -> None:
+    Attributes
+    ----------
+    state : ModelState
+        The model of the present point, before a refit.
+    """
+
+    def __init__(self, learner: GraftingPath, report: Report, state: ModelState) -> None:
         super().__init__(learner, report)
+        self.state = state
         #: Of the present point, once one is asked for.
         self._refits: Refits | None = None
-
-    @property
-    @abstractmethod
-    def state(self) -> ModelState:
-        """The model of the present point, before a refit."""
 
     def refitted(self, strength: float | None, trial: bool = False) -> Solution:
         if strength is None:

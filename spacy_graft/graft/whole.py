@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import fields, replace
 
 from .data import TrainingData
-from .model_state import ModelState
 from .points import StateFit
 from .selection import SelectionFit
 from .settings import Grafting, GraftingPath, PenaltySettings
@@ -21,11 +20,7 @@ class WholeFit(StateFit):
                 f"combinations of {', '.join(map(repr, data.combinations))} are not enumerated. Leave them out."
             )
         self._selection = SelectionFit(ridge_of(learner), data)
-        super().__init__(learner, self._selection.report.copy())
-
-    @property
-    def state(self) -> ModelState:
-        return self._selection.state
+        super().__init__(learner, self._selection.report.copy(), self._selection.state)
 
     def step(self) -> None:
         """All features enter; nothing once they have."""
