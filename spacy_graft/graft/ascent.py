@@ -21,7 +21,7 @@ from .indexing import feature_space
 from .model_state import solution_of
 from .objective import Objective
 from .problems import Problems
-from .report import Report
+from .report import Report, Reported
 from .settings import CoordinateAscent, PenaltySettings
 from .solution import Solution
 from .space import FeatureSpace
@@ -205,7 +205,7 @@ def best_intercept(scores: np.ndarray, targets: np.ndarray, importance: np.ndarr
     return float(-cutoffs[np.argmin(np.abs(cutoffs + likeliest))])
 
 
-class AscentFit:
+class AscentFit(Reported):
     """A fit of :class:`CoordinateAscent` on one corpus."""
 
     def __init__(self, learner: CoordinateAscent, data: TrainingData) -> None:
@@ -271,10 +271,6 @@ class AscentFit:
 
     def _objective(self) -> float:
         return sum(self._losses(self.ascent, np.ones(self.problems.data.n_documents, np.bool_)))
-
-    @property
-    def finished(self) -> bool:
-        return self.report.finished
 
     def step(self) -> None:
         """Some iterations of each label; nothing once all have stopped."""

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 import numpy as np
 
 from .data import TrainingData
-from .report import Report
+from .report import Report, Reported
 from .rounds import Rounds
 from .settings import Grafting
 from .solution import Solution
 
 
-class GraftingFit:
+class GraftingFit(Reported):
     """A fit of :class:`Grafting` whose penalty is L1, on one corpus."""
 
     def __init__(self, learner: Grafting, data: TrainingData) -> None:
@@ -26,10 +26,6 @@ class GraftingFit:
         # Dense columns are trained further where no feature separates the labels.
         trainable = self.rounds.trainable or bool(self.state.objective.n_labels and self.state.objective.n_dense)
         self.report.finished = not trainable or self.rounds.done()
-
-    @property
-    def finished(self) -> bool:
-        return self.report.finished
 
     def step(self) -> None:
         """One grafting round; nothing once the certificate holds."""

@@ -24,7 +24,7 @@ from .model_state import Checkpoint, ModelState
 from .objective import Objective, document_weights
 from .points import PointFit
 from .refits import Lengths, Refits, feature_lengths_of
-from .report import Report
+from .report import Report, Reported
 from .rounds import Rounds
 from .settings import Grafting, GraftingPath
 from .solution import Solution
@@ -156,7 +156,7 @@ def add_seconds(report: Report, part: Report) -> None:
         report.seconds[phase] = report.seconds.get(phase, 0.0) + seconds
 
 
-class BatchedGrafting:
+class BatchedGrafting(Reported):
     """A fit of :class:`Grafting` with very many labels; its only step is all of it."""
 
     def __init__(self, learner: Grafting, data: TrainingData) -> None:
@@ -165,10 +165,6 @@ class BatchedGrafting:
         self.batches = LabelBatches(data)
         self.report = Report(n_documents=data.n_documents, l1=learner.l1)
         self._models: list[BatchModel] = []
-
-    @property
-    def finished(self) -> bool:
-        return self.report.finished
 
     def step(self) -> None:
         """Fit one batch after the other; nothing once that has been done."""

@@ -8,12 +8,12 @@ from functools import partial
 
 from .model_state import ModelState
 from .refits import Refits
-from .report import Report
+from .report import Report, Reported
 from .settings import GraftingPath
 from .solution import Solution
 
 
-class PointFit(ABC):
+class PointFit(Reported, ABC):
     """A fit of :class:`GraftingPath` on one corpus.
 
     Attributes
@@ -29,10 +29,6 @@ class PointFit(ABC):
         self.learner = learner
         self.report = report
         self.refit = learner.first_refit
-
-    @property
-    def finished(self) -> bool:
-        return self.report.finished
 
     @abstractmethod
     def step(self) -> None:

@@ -242,6 +242,16 @@ class Report:
             self.seconds[phase] = self.seconds.get(phase, 0.0) + time.perf_counter() - start
 
 
+class Reported:
+    """A fit that says how far it has come by its report."""
+
+    report: Report
+
+    @property
+    def finished(self) -> bool:
+        return self.report.finished
+
+
 def formatted(value: Any) -> str:
     """A figure as text."""
     if isinstance(value, dict):

@@ -13,6 +13,7 @@ from .certificate import objective_and_dual
 from .data import TrainingData
 from .objective import Objective
 from .problems import Problem
+from .report import Reported
 from .rounds import FEWEST_ADDED, NO_GRADIENT, indexed
 from .settings import Grafting
 from .solution import Solution
@@ -22,7 +23,7 @@ from .space import SpaceViolations
 INTERCEPT_DIGITS = 1e-9
 
 
-class SelectionFit:
+class SelectionFit(Reported):
     """A fit of :class:`Grafting` whose penalty is not L1, on one corpus."""
 
     def __init__(self, learner: Grafting, data: TrainingData) -> None:
@@ -42,10 +43,6 @@ class SelectionFit:
         self._search()
         self._update_report(optimal=True)
         self.report.finished = self.report.converged
-
-    @property
-    def finished(self) -> bool:
-        return self.report.finished
 
     def step(self) -> None:
         """One round: add features, optimise, search; nothing once no feature exceeds ``min_gradient``."""
