@@ -9,7 +9,7 @@ from copy import copy
 from dataclasses import asdict, dataclass, replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol, Self, cast
+from typing import Any, Protocol, Self
 
 from .estimators import require_fitted
 from .files import writing
@@ -189,7 +189,7 @@ class SavedEstimator:
         if not all(isinstance(value, bytes) for value in attrs.values()):
             raise damaged_model("it does not have the parts of a model")
         arrays = {name: self.model[name] for name in ("W", "b")}
-        snapshot = read_snapshot(attrs, arrays, cast("Any", blocks), strings)
+        snapshot = read_snapshot(attrs, arrays, blocks, strings)
         if snapshot is None or snapshot.n_labels != n_labels:
             raise damaged_model(f"it does not have weights for {n_labels} labels")
         report = report_of(snapshot)

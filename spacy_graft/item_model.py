@@ -324,7 +324,7 @@ class ItemSpace:
         return {COMBINATION_BLOCK: block}
 
     def _blocks(self) -> Blocks:
-        return Blocks({ITEM_BLOCK: cast("Any", NamedItems(self.min_df)), **self._combinations()})
+        return {ITEM_BLOCK: cast("Any", NamedItems(self.min_df)), **self._combinations()}
 
     def naming(self, X: MatrixOrItems) -> ItemNaming:
         """Return the names of items."""

@@ -203,7 +203,7 @@ class TextSpace(SnapshotSpace):
 
     @property
     def _blocks(self) -> Blocks:
-        return Blocks(cast("Any", self.readers))
+        return cast("Blocks", self.readers)
 
 
 @dataclass(frozen=True)

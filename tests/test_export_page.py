@@ -14,7 +14,6 @@ from browser import CHROMIUM, Browser
 from spacy_graft import GraftTextClassifier
 from spacy_graft.extract.texts import TextCharacters
 from spacy_graft.graft.report import Report
-from spacy_graft.model.matching import Blocks
 from spacy_graft.model.snapshot import Snapshot
 from spacy_graft.model.table import FeatureTable
 from spacy_graft.text_model import TextModel, TextSpace
@@ -28,7 +27,7 @@ def synthetic(n_features: int, n_labels: int) -> GraftTextClassifier:
     ngrams = tuple(tuple(word) for word in dict.fromkeys(words))[:n_features]
     table = FeatureTable(("char",) * n_features, ngrams, ngrams, ((),) * n_features, np.full(n_features, 7, np.int32))
     weights, shares = rng.normal(size=(n_features, n_labels)), rng.random(n_features) * 9.0
-    blocks: Any = Blocks({"char": TextCharacters()})  # type: ignore[dict-item]
+    blocks: Any = {"char": TextCharacters()}
     model = GraftTextClassifier()
     model._space = TextSpace({"char": TextCharacters()})
     model._model = TextModel(Snapshot(blocks, table, weights, rng.normal(size=n_labels), 1.5, length_shares=shares))

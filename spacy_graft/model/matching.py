@@ -21,9 +21,8 @@ from .table import FeatureTable
 if TYPE_CHECKING:
     from spacy.strings import StringStore
 
-
-class Blocks(dict[str, Block]):
-    """Feature blocks by name. They come from the config and are not saved with a model."""
+#: Feature blocks by name. They come from the config and are not saved with a model.
+Blocks = Mapping[str, Block]
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ from spacy.util import registry
 from thinc.api import Model, NumpyOps, deserialize_attr, serialize_attr
 
 from .loading import TRANSIENT, attrs_of, read_message
-from .matching import Blocks
 from .snapshot import Snapshot
 from .table import unpack_message
 from .weights import saved_weights
@@ -151,7 +150,7 @@ def SparseLinear(blocks: dict[str, Any]) -> SparseLinearModel:
         init=init,
         dims={"nO": None},
         params=dict.fromkeys(PARAMETERS),
-        attrs={"blocks": Blocks(blocks), SNAPSHOT: None},
+        attrs={"blocks": dict(blocks), SNAPSHOT: None},
         ops=NumpyOps(),
     )
 

@@ -26,7 +26,6 @@ from ..held_out import (
     mean_losses,
     parsimonious,
 )
-from ..model.matching import Blocks
 from ..model.snapshot import Snapshot, scorer_of_solutions
 from ..strengths import is_better_strength
 from .corpus import ExtractedCorpus
@@ -155,7 +154,7 @@ class HeldOut(Judge):
 
     def scorer(self, like: Solution) -> Callable[[Solution], np.ndarray]:
         """What gives the scores of the documents under any solution with the features of ``like``."""
-        return scorer_of_solutions(like, Blocks(self.corpus.blocks), self.strings, self.streams, self.lengths)
+        return scorer_of_solutions(like, self.corpus.blocks, self.strings, self.streams, self.lengths)
 
     def scores(self, snapshot: Snapshot) -> np.ndarray:
         """Scores of the documents, not to be changed: float64 (n_documents, n_labels). The last ones are kept."""

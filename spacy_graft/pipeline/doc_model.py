@@ -18,7 +18,6 @@ from ..graft.constraints import FeatureNames
 from ..graft.data import TrainingData
 from ..graft.report import Report
 from ..graft.solution import Solution
-from ..model.matching import Blocks
 from ..model.naming import texts_of
 from ..model.snapshot import snapshot_of_solution
 from ..text_model import SnapshotModel, SnapshotSpace, documents_of
@@ -90,12 +89,12 @@ class DocSpace(SnapshotSpace):
 
     def model(self, solution: Solution, docs: Sequence[Doc]) -> DocModel:
         """Return the model of a solution on training Docs."""
-        return DocModel(snapshot_of_solution(solution, Blocks(self.blocks), docs[0].vocab.strings))
+        return DocModel(snapshot_of_solution(solution, self.blocks, docs[0].vocab.strings))
 
     def restored(self, saved: SavedEstimator, n_labels: int) -> tuple[DocModel, Report]:
         """Return a model that has been saved, and the report of its training."""
         checked_values(saved.space)
-        snapshot, report = saved.snapshot(Blocks(self.blocks), self._tokenizer.vocab.strings, n_labels)
+        snapshot, report = saved.snapshot(self.blocks, self._tokenizer.vocab.strings, n_labels)
         return DocModel(snapshot), report
 
 
