@@ -8,7 +8,7 @@ import numpy as np
 
 from .blocks import ItemValue
 from .hashing import signed
-from .streams import Stream, has_code_points
+from .streams import Stream, has_code_points, starts_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +126,7 @@ class Bags:
             return self
         entries = kept[self.items]
         number = (np.cumsum(kept) - 1).astype(np.int32)
-        before = np.concatenate([[0], np.cumsum(entries)])
+        before = starts_of(entries)
         values = self.values[entries] if len(self.values) else self.values
         return Bags(
             self.symbols[kept], self.df[kept], before[self.starts], number[self.items[entries]], values, self.vocabulary

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .blocks import ReadingBlock
-from .streams import Stream, stream_of
+from .streams import Stream, starts_of, stream_of
 from .unread import read_symbols, unread_text
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class TokenBatch:
         wanted: list[int | str] = list(attributes)
         rows = np.concatenate([doc.to_array(wanted) for doc in docs]).reshape(-1, len(wanted))
         columns = np.ascontiguousarray(rows.T)
-        return cls(dict(zip(attributes, columns, strict=True)), bounds(map(len, docs)), docs[0].vocab.strings)
+        return cls(dict(zip(attributes, columns, strict=True)), starts_of(map(len, docs)), docs[0].vocab.strings)
 
 
 class BatchReader(ABC):
@@ -148,8 +148,3 @@ def small_batches(docs: Iterable[Doc]) -> Iterator[list[Doc]]:
         batch.append(doc)
     if batch:
         yield batch
-
-
-def bounds(lengths: Iterable[int]) -> np.ndarray:
-    """Return where each of several parts of these lengths begins, and where the last ends: int64 (n_parts + 1)."""
-    return np.cumsum([0, *lengths], dtype=np.int64)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .streams import Stream, has_code_points
+from .streams import Stream, has_code_points, starts_of
 
 #: The name of the symbol before a text and behind it: U+001E, the record separator. It is white space, which is in no
 #: word, and a small code point, so that texts in Latin script still take a byte a character.
@@ -23,7 +23,7 @@ def with_ends(text: Stream, end: int | np.unsignedinteger) -> Stream:
     Memory: the new symbols, and a byte for each.
     """
     counts = np.diff(text.starts)
-    starts = text.starts + 2 * np.concatenate([np.zeros(1, np.int64), np.cumsum(counts > 0)])
+    starts = text.starts + 2 * starts_of(counts > 0)
     is_end = np.zeros(starts[-1], np.bool_)
     is_end[starts[:-1][counts > 0]] = True
     is_end[starts[1:][counts > 0] - 1] = True
@@ -35,8 +35,7 @@ def with_ends(text: Stream, end: int | np.unsignedinteger) -> Stream:
 def without_ends(text: Stream) -> Stream:
     """Return the same documents without the symbols of the ends."""
     kept = text.symbols != (ord(TEXT_END) if has_code_points(text.symbols) else END_KEY)
-    places = np.concatenate([np.zeros(1, np.int64), np.cumsum(kept)])
-    return Stream(text.symbols[kept], places[text.starts])
+    return Stream(text.symbols[kept], starts_of(kept)[text.starts])
 
 
 def places_with_ends(places: np.ndarray, length: int) -> np.ndarray:

@@ -47,10 +47,9 @@ class Stream:
     ) -> Stream:
         """Concatenate the symbol arrays of the documents: (n,) each or, where ``width`` is given, (n, width)."""
         parts = list(documents)
-        starts = np.zeros(len(parts) + 1, np.int64)
-        np.cumsum([len(part) for part in parts], out=starts[1:])
         rows = () if width is None else (width,)
-        return cls(np.concatenate([np.empty((0, *rows), dtype), *parts], dtype=dtype, casting="same_kind"), starts)
+        symbols = np.concatenate([np.empty((0, *rows), dtype), *parts], dtype=dtype, casting="same_kind")
+        return cls(symbols, starts_of(map(len, parts)))
 
     @classmethod
     def concatenated(cls, streams: Sequence[Stream], empty: Empty = np.empty) -> Stream:
@@ -70,7 +69,7 @@ class Stream:
     def some(self, rows: np.ndarray, empty: Empty = np.empty) -> Stream:
         """Some documents, by their numbers (int64); ``empty`` gives the memory."""
         counts = np.diff(self.starts)[rows]
-        starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+        starts = starts_of(counts)
         symbols = empty((int(starts[-1]), *self.symbols.shape[1:]), self.symbols.dtype)
         moved = self.starts[rows] - starts[:-1]
         for first, last in parts_of_about(COPIED_AT_ONCE, starts):
@@ -98,6 +97,14 @@ class Stream:
     def __iter__(self) -> Iterator[np.ndarray]:
         """The symbols of each document, in the same memory."""
         return (self.symbols[begin:end] for begin, end in pairwise(self.starts.tolist()))
+
+
+def starts_of(lengths: Iterable[int] | np.ndarray) -> np.ndarray:
+    """Where each of several parts of these lengths begins, and where the last ends: int64 (parts + 1)."""
+    counts = lengths if isinstance(lengths, np.ndarray) else np.fromiter(lengths, np.int64)
+    starts = np.zeros(len(counts) + 1, np.int64)
+    np.cumsum(counts, dtype=np.int64, out=starts[1:])
+    return starts
 
 
 def parts_of_about(size: int, starts: np.ndarray) -> Iterator[tuple[int, int]]:

@@ -17,13 +17,12 @@ import numpy as np
 
 from ..digests import text_key
 from ..options import check_flags
-from .batches import bounds
 from .blocks import WORD_VECTOR, BlockKind
 from .ends import BEGIN_SIGN, END_SIGN, TEXT_END, places_with_ends, shown, with_ends
 from .items import integer_names, integer_symbols
 from .letters import code_points, framed_words, places_in_text, word_pattern, words_of
 from .options import check_settings
-from .streams import Stream
+from .streams import Stream, starts_of
 
 OfBatchT = TypeVar("OfBatchT")
 
@@ -149,7 +148,7 @@ class TextCharacters(SequenceReader):
 
     def stream(self, documents: Sequence[Any], words: Words, grow: bool) -> Stream:
         texts = [self._written(text) for text in strings_of(documents)]
-        read = Stream(encoded("".join(texts)), bounds(map(len, texts)))
+        read = Stream(encoded("".join(texts)), starts_of(map(len, texts)))
         return framed_words(read)[0] if self.within_words else read
 
     def _written(self, text: str) -> str:
@@ -181,7 +180,7 @@ class TextCharacters(SequenceReader):
         if not self.within_words:
             bounds_of_characters = np.stack((places, places + 1), axis=1)
             return places_with_ends(bounds_of_characters, len(document)) if self.ends else bounds_of_characters
-        text = Stream(encoded(self._written(document)), bounds([len(places)]))
+        text = Stream(encoded(self._written(document)), starts_of([len(places)]))
         return places_in_text(framed_words(text, with_places=True)[1], places, len(document))
 
 
@@ -215,7 +214,7 @@ class TextWords(SequenceReader):
             numbers = [words.add(word) for of_document in read for word in of_document]
         else:
             numbers = [known.get(word, 0) for of_document in read for word in of_document]
-        return Stream(np.array(numbers, np.uint32), bounds(map(len, read)))
+        return Stream(np.array(numbers, np.uint32), starts_of(map(len, read)))
 
     def _words_of(self, documents: Sequence[Any]) -> list[Sequence[str]]:
         if self.analyzer is None:
@@ -248,7 +247,7 @@ class TextVectors(TextWords):
 
     def stream(self, documents: Sequence[Any], words: Words, grow: bool) -> Stream:
         read = self._words_of(documents)
-        return Stream(self.keys([word for of_document in read for word in of_document]), bounds(map(len, read)))
+        return Stream(self.keys([word for of_document in read for word in of_document]), starts_of(map(len, read)))
 
     def form(self, word: str) -> str | None:
         """Return a word as documents have it; None if they cannot have it, since it is several words."""
@@ -284,7 +283,7 @@ class TextBytes(SequenceReader):
         read = [bytes_of(document, number) for number, document in enumerate(documents)]
         # 0 would be a break.
         symbols = np.frombuffer(b"".join(read), np.uint8).astype(np.uint32) + np.uint32(1)
-        stream = Stream(symbols, bounds(map(len, read)))
+        stream = Stream(symbols, starts_of(map(len, read)))
         return with_ends(stream, END_OF_BYTES) if self.ends else stream
 
     def names(self, symbols: np.ndarray, strings: Words) -> tuple[str, ...]:

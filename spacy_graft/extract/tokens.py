@@ -17,7 +17,7 @@ from .blocks import BlockKind
 from .ends import TEXT_END, places_with_ends, shown, with_ends
 from .items import integer_names, integer_symbols, string_symbols
 from .options import check_settings
-from .streams import Stream
+from .streams import Stream, starts_of
 
 if TYPE_CHECKING:
     from spacy.strings import StringStore
@@ -66,8 +66,7 @@ class TokenReader(BatchReader):
     def stream(self, tokens: TokenBatch) -> Stream:
         """Return the values of the attribute: uint64."""
         kept = tokens.columns[IS_SPACE] == 0
-        starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(kept)])[tokens.starts]
-        return Stream(tokens.columns[IDS[self.attr]][kept], starts)
+        return Stream(tokens.columns[IDS[self.attr]][kept], starts_of(kept)[tokens.starts])
 
     def offsets(self, doc: Doc) -> np.ndarray:
         """Return where in ``doc.text`` each symbol starts and ends: int32 (n_symbols, 2)."""

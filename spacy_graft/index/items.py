@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from ..extract.bags import Bags
-from ..extract.streams import Stream
+from ..extract.streams import Stream, starts_of
 from . import item_kernels, kernels
 from .columns import Columns, concatenated, reordered
 from .fingerprints import column_numbers
@@ -63,7 +63,7 @@ class ItemIndex:
         begins = np.flatnonzero(np.diff(keys[order], prepend=keys[order[:1]] ^ 1))
         place: np.ndarray = np.arange(len(keys)) - np.repeat(begins, np.diff(begins, append=len(keys)))
         chosen_rows = np.sort(order[place < np.where(fractional[order], copies, 1)])
-        bounds = np.cumsum([0, *(index.n_nodes for index in indexes)])
+        bounds = starts_of([index.n_nodes for index in indexes])
         of = np.searchsorted(bounds, chosen_rows, side="right") - 1
         chosen = [chosen_rows[of == i] - bounds[i] for i in range(len(indexes))]
         columns = concatenated([index.columns(nodes) for index, nodes in zip(indexes, chosen, strict=True)])

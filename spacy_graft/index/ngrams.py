@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from pydivsufsort import divsufsort
 
-from ..extract.streams import Stream
+from ..extract.streams import Stream, starts_of
 from ..heap import trim_heap
 from ..threads import in_threads, limited_threads
 from . import kernels
@@ -155,7 +155,7 @@ class NgramIndex:
     def columns(self, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Columns of the chosen nodes: (starts int64, documents int32, no values), each node's documents sorted."""
         chosen = np.asarray(chosen, np.int64)
-        starts = np.concatenate([[0], np.cumsum(self.df[chosen], dtype=np.int64)])
+        starts = starts_of(self.df[chosen])
         documents = kernels.columns(self.first, self.bounds, self.events, chosen, starts, self.n_documents)
         return starts, documents, np.empty(0)
 
@@ -200,8 +200,7 @@ class NgramIndex:
 
     def prefixes(self, nodes: np.ndarray, lengths: np.ndarray) -> Stream:
         """N-grams of nodes, of lengths from that of the shortest to that of the longest, int64 (nodes) both."""
-        starts = np.zeros(len(nodes) + 1, np.int64)
-        np.cumsum(lengths, out=starts[1:])
+        starts = starts_of(lengths)
         places = np.arange(starts[-1]) + np.repeat(self.places[nodes] - starts[:-1], lengths)
         return Stream(self.alphabet[self.symbols[places]], starts)
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..extract.streams import starts_of
 from . import kernels, suffix_kernels
 from .nodes import NodeTable, SortedSuffixes, check_nodes, nodes_of_leaves
 from .suffixes import Suffixes
@@ -110,7 +111,7 @@ def open_nodes(
     every = sorted({prefix for at_cut in prefixes for prefix in at_cut})
     number = {prefix: k for k, prefix in enumerate(every)}
     of_shards = [sorted({number[p] for p in before + after}) for before, after in pairwise([[], *prefixes, []])]
-    firsts = np.cumsum([0, *map(len, of_shards)])
+    firsts = starts_of(map(len, of_shards))
     candidates = firsts, np.array([k for of_shard in of_shards for k in of_shard], np.int64)
     keys, lengths = np.array([p.key for p in every], np.uint64), np.array([p.length for p in every], np.int64)
     have_one_run = np.bincount(text.documents).max(initial=0) <= 1

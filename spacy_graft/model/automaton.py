@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..extract.hashing import EMPTY, signed
-from ..extract.streams import Stream
+from ..extract.streams import Stream, starts_of
 from .weights import SparseWeights
 
 
@@ -144,9 +144,8 @@ def sorted_ngrams(letters: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, 
     flat = letters.astype(">i4").tobytes()
     ngrams = [flat[start:stop] for start, stop in pairwise((4 * starts).tolist())]
     order = np.array(sorted(range(len(ngrams)), key=ngrams.__getitem__))
-    bounds = np.zeros(len(starts), np.int64)
-    np.cumsum(np.diff(starts)[order], out=bounds[1:])
-    return order, np.frombuffer(b"".join(map(ngrams.__getitem__, order)), ">i4").astype(np.int32), bounds
+    sorted_letters = np.frombuffer(b"".join(map(ngrams.__getitem__, order)), ">i4").astype(np.int32)
+    return order, sorted_letters, starts_of(np.diff(starts)[order])
 
 
 def place_states(trie: np.ndarray, n_states: int, n_letters: int) -> tuple[np.ndarray, np.ndarray]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..extract.blocks import Block, ReadingBlock, as_reading_block, is_ngram_block
-from ..extract.streams import Stream
+from ..extract.streams import Stream, starts_of
 from ..extract.terms import FeatureTerms, NamedTerm, Term
 from ..messages import listed
 from .automaton import Automaton
@@ -121,8 +121,6 @@ def symbols_of(block: ReadingBlock, ngrams: Sequence[Sequence[str]], strings: St
         If the block does not give a name.
     """
     names = list(chain.from_iterable(ngrams))
-    starts = np.zeros(len(ngrams) + 1, np.int64)
-    np.cumsum(list(map(len, ngrams)), out=starts[1:])
     # Each name is looked up once.
     numbers = {name: number for number, name in enumerate(dict.fromkeys(names))}
     symbols = block.values(tuple(numbers), strings)
@@ -130,4 +128,5 @@ def symbols_of(block: ReadingBlock, ngrams: Sequence[Sequence[str]], strings: St
         raise ValueError(
             f"The model has features that are not n-grams of {block}. Use the config that it was trained with."
         )
-    return Stream(symbols[np.fromiter(map(numbers.__getitem__, names), np.int64, len(names))], starts)
+    of_names = np.fromiter(map(numbers.__getitem__, names), np.int64, len(names))
+    return Stream(symbols[of_names], starts_of(map(len, ngrams)))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..extract.blocks import ReadingBlock, is_item_block
-from ..extract.streams import Stream, narrow, stream_of
+from ..extract.streams import Stream, narrow, starts_of, stream_of
 from ..index.places import IndexPlace
 from .targets import Target, Targets
 
@@ -166,4 +166,4 @@ def unpacked(block: ReadingBlock, saved: Mapping[str, Any], strings: StringStore
     if block.dtype is not np.uint32:
         distinct = block.values(saved["names"], strings)
         symbols = (distinct.reshape(-1, block.width) if is_item_block(block) else distinct)[symbols]
-    return Stream(symbols, np.concatenate([np.zeros(1, np.int64), np.cumsum(saved["counts"].astype(np.int64))]))
+    return Stream(symbols, starts_of(saved["counts"].astype(np.int64)))

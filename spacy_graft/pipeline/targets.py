@@ -13,6 +13,7 @@ import numpy as np
 from spacy.tokens import Doc
 from spacy.training import Example
 
+from ..extract.streams import starts_of
 from ..extract.unread import document_text
 from ..graft.memory import MANY_LABELS
 from ..held_out import PlainTargets
@@ -118,7 +119,7 @@ class Targets:
         if n_labels < MANY_LABELS:
             values = np.array([target.values for target in targets]).reshape(shape)
             return cls(values, np.array([target.known for target in targets], np.bool_).reshape(shape), weights)
-        starts = np.cumsum([0, *(len(target.columns) for target in targets)])
+        starts = starts_of([len(target.columns) for target in targets])
         columns = np.concatenate([np.empty(0, np.int64), *(target.columns for target in targets)])
         numbers = np.concatenate([np.empty(0), *(target.numbers for target in targets)])
         shared = {id(target.known): target.known for target in targets}

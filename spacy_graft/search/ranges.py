@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..extract.streams import Empty
+from ..extract.streams import Empty, starts_of
 from ..index.item_kernels import sum_documents
 from ..index.kernels import LANES
 from ..index.ngrams import NgramIndex
@@ -72,7 +72,7 @@ class RangedSearch(Search):
     ) -> None:
         super().__init__(index, inverse_weights, row_of_node)
         self._open_nodes = np.concatenate([np.empty(0, np.int64), *index.ranged.open_nodes])
-        self._open_starts = np.concatenate([[0], np.cumsum(index.df[self._open_nodes], dtype=np.int64)])
+        self._open_starts = starts_of(index.df[self._open_nodes])
         self._open_documents = empty(int(self._open_starts[-1]), np.int32)
         for k, node in enumerate(self._open_nodes):
             documents = index.columns(np.array([node]))[1]

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..extract.streams import starts_of
 from ..index.columns import Columns, concatenated, reordered
 from .vector_kernels import pack_columns
 
@@ -61,7 +62,7 @@ class PackedColumns(NamedTuple):
         of_bits = {row: self.column(row)[0].astype(np.int32) for row in np.flatnonzero(self.are_bits).tolist()}
         lengths = n_entries.copy()
         lengths[self.are_bits] = [len(documents) for documents in of_bits.values()]
-        starts, are_entries = np.concatenate([[0], np.cumsum(lengths)]), np.repeat(~self.are_bits, n_entries)
+        starts, are_entries = starts_of(lengths), np.repeat(~self.are_bits, n_entries)
         documents, are_lists = np.empty(starts[-1], np.int32), np.repeat(~self.are_bits, lengths)
         documents[are_lists] = self.entries[are_entries]
         for row, of_column in of_bits.items():
@@ -74,7 +75,7 @@ class PackedColumns(NamedTuple):
     def some(self, chosen: np.ndarray) -> PackedColumns:
         """Some of the columns (bool)."""
         lengths = np.diff(self.starts)
-        starts, entries = np.concatenate([[0], np.cumsum(lengths[chosen])]), np.repeat(chosen, lengths)
+        starts, entries = starts_of(lengths[chosen]), np.repeat(chosen, lengths)
         values = needed_values(self.values[entries] if len(self.values) else self.values)
         return PackedColumns(starts, self.entries[entries], values, self.are_bits[chosen])
 
@@ -88,7 +89,7 @@ def packed_columns(columns: Columns, n_documents: int) -> PackedColumns:
     starts, documents, values = columns
     lengths, n_words = np.diff(starts), -(-n_documents // WORD)
     are_bits = (lengths > DENSE * n_documents) & (len(values) == 0)
-    new_starts = np.concatenate([[0], np.cumsum(np.where(are_bits, n_words, lengths))])
+    new_starts = starts_of(np.where(are_bits, n_words, lengths))
     entries = np.zeros(new_starts[-1], np.uint32)
     pack_columns(starts, documents, are_bits, new_starts, entries)
     return PackedColumns(new_starts, entries.view(np.int32), values, are_bits)

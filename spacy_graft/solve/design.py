@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..extract.kernels import transposed
+from ..extract.streams import starts_of
 from ..threads import in_threads
 from . import kernels
 from .active import Active
@@ -178,7 +179,7 @@ class Design:
         """About how many numbers are summed for the pairs before each one, and for all: int64 (pairs + 1)."""
         columns = self.active.columns
         of_rows = np.diff(columns.starts) * np.where(columns.are_bits, OF_WORD, 1)
-        return np.concatenate([[0], np.cumsum(of_rows[self.active.rows])])
+        return starts_of(of_rows[self.active.rows])
 
     @property
     def in_parts(self) -> bool:
