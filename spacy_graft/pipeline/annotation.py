@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice, takewhile
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from spacy.language import Language
@@ -16,19 +16,12 @@ from spacy.vocab import Vocab
 
 from ..extract.blocks import Block, is_reading_block
 from ..extract.unread import unread_text
-from .corpus import DocPair
+from .corpus import DocPair, Pair
 from .labelled import examples_of
 from .reader import JsonlCorpus
 
 Examples = Iterable[Example]
 Pipe = Callable[[Doc], Doc]
-
-
-class Pair(NamedTuple):
-    """The documents of an example that is read and no more: an Example lists all of its words."""
-
-    predicted: Doc
-    reference: Doc
 
 
 def annotated(get_examples: Callable[[], Examples], nlp: Language, component: Pipe) -> Iterator[Pair]:

@@ -101,7 +101,7 @@ class HeldOut(Judge):
         self.corpus = corpus
         self.strings = strings
         self.streams = corpus.streams()
-        self.lengths = corpus.lengths(self.streams)
+        self.lengths = corpus.lengths()
         self._origins = [Origin.of(example) for example in examples]
         judges = list(compress(examples, judging))
         self.texts_sketch = sketch_of(document_text(example.reference) for example in judges)

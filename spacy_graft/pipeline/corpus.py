@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import compress, tee
 from struct import pack
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from spacy.tokens import Doc
+from spacy.training import Example
 
 from ..digests import text_key
 from ..extract.bags import Bags
@@ -49,16 +50,23 @@ MOST_NEW = 4096
 DocSymbols = Mapping[ReadingBlock, np.ndarray]
 
 
-class DocPair(Protocol):
-    """What is read of an :class:`~spacy.training.Example`: two documents of one text."""
+class Pair(NamedTuple):
+    """The documents of an example that is read and no more: an Example lists all of its words.
 
-    @property
-    def predicted(self) -> Doc:
-        """The document as the component meets it."""
+    Attributes
+    ----------
+    predicted : Doc
+        As the component meets it.
+    reference : Doc
+        With its labels.
+    """
 
-    @property
-    def reference(self) -> Doc:
-        """The document with its labels."""
+    predicted: Doc
+    reference: Doc
+
+
+#: What is read of an example: two documents of one text.
+DocPair = Example | Pair
 
 
 class ExtractedCorpus:
@@ -186,7 +194,14 @@ class ExtractedCorpus:
         return key in self._new_keys or (place < len(self._keys) and int(self._keys[place]) == key)
 
     def _fingerprint(self, example: DocPair, target: Target) -> int:
-        return fingerprint(example, target, exclusive=self.reader.exclusive)
+        """A 64-bit hash that is equal for examples with the same text and target, in every process.
+
+        It is the same when labels are added that the document says nothing of (:meth:`with_labels`).
+        """
+        known = np.empty(0, np.int64) if self.reader.exclusive else np.flatnonzero(target.known)
+        of_labels = target.columns.tobytes() + target.numbers.tobytes() + known.tobytes()
+        of_target = of_labels + pack("<qd", len(target.columns), target.weight)
+        return text_key(document_text(example.reference), of_target)
 
     def _symbols(self, docs: Iterable[Doc]) -> Iterator[DocSymbols]:
         """The symbols of each document, for all blocks and for its length."""
@@ -265,13 +280,12 @@ class ExtractedCorpus:
             targets = replace(targets, values=csc_array(targets.values))
         else:
             targets = targets.dense()
-        streams = self.streams()
         return TrainingData(
-            **fields_of_blocks(self.blocks, streams),
+            **fields_of_blocks(self.blocks, self.streams()),
             targets=targets.values,
             known=targets.known,
             example_weights=targets.weights,
-            lengths=self.lengths(streams),
+            lengths=self.lengths(),
             labels=tuple(self.reader.labels),
             exclusive=self.reader.exclusive,
             place=self.place,
@@ -281,10 +295,10 @@ class ExtractedCorpus:
         """The symbols of all documents by block."""
         return self.documents().streams
 
-    def lengths(self, streams: Mapping[str, Stream]) -> np.ndarray:
-        """Document lengths, of which :meth:`streams` may have the words: float64 (n_documents)."""
+    def lengths(self) -> np.ndarray:
+        """Document lengths: float64 (n_documents)."""
         if self._words is not None:
-            return document_lengths(streams[self._words])
+            return document_lengths(self.streams()[self._words])
         return self.documents().lengths.astype(np.float64)
 
     def _check_symbols(self) -> None:
@@ -331,14 +345,3 @@ def fields_of_blocks(blocks: Mapping[str, Block], streams: Mapping[str, Stream])
         "max_length": {name: block.max_length for name, block in ngram_blocks.items()},
         "penalty_factors": {name: block.penalty_factor for name, block in blocks.items()},
     }
-
-
-def fingerprint(example: DocPair, target: Target, *, exclusive: bool) -> int:
-    """A 64-bit hash that is equal for examples with the same text and target, in every process.
-
-    It is the same when labels are added that the document says nothing of (:meth:`ExtractedCorpus.with_labels`).
-    """
-    known = np.empty(0, np.int64) if exclusive else np.flatnonzero(target.known)
-    of_labels = target.columns.tobytes() + target.numbers.tobytes() + known.tobytes()
-    of_target = of_labels + pack("<qd", len(target.columns), target.weight)
-    return text_key(document_text(example.reference), of_target)

@@ -22,10 +22,10 @@ from ..graft.settings import GraftingPath
 from ..held_out import MIN_HELD_OUT, rows_of_splits
 from ..model.sparse_linear import snapshot_of
 from ..options import is_count, is_strength
-from ..pipeline.annotation import Pair, annotated_before, documents_before, words_added
+from ..pipeline.annotation import annotated_before, documents_before, words_added
 from ..pipeline.card import add_card
 from ..pipeline.components import graft_component
-from ..pipeline.corpus import ExtractedCorpus
+from ..pipeline.corpus import ExtractedCorpus, Pair
 from ..pipeline.fit import (
     begun_training,
     settings_of_labels,
@@ -369,8 +369,8 @@ def read_pool(
 
 def probabilities_of(component: TextCatGraft, corpus: ExtractedCorpus) -> np.ndarray:
     """The probabilities of documents by the component: float64 (n_documents, n_labels)."""
-    streams = corpus.streams()
-    scores = snapshot_of(component.model).scores_of_streams(streams, corpus.lengths(streams), component.vocab.strings)
+    read = corpus.streams(), corpus.lengths()
+    scores = snapshot_of(component.model).scores_of_streams(*read, component.vocab.strings)
     return metrics.as_probabilities(scores, component.exclusive)
 
 
