@@ -9,7 +9,7 @@ from typing import Any
 
 from ..graft.report import Report
 
-#: Keys of the record of a step, with the types of their values.
+#: Keys of the record of a step, most of them those of its report, with the types of their values.
 STEP_TYPES: dict[str, tuple[type, ...]] = {
     "step": (int,),
     "l1": (float,),
@@ -27,20 +27,11 @@ STEP_TYPES: dict[str, tuple[type, ...]] = {
 
 def step_record(step: int, report: Report) -> dict[str, Any]:
     """The record of a step without a score, in plain values."""
-    return {
-        "step": step,
-        "l1": float(report.l1),
-        "l1_ratio": float(report.l1_ratio),
-        "n_active": int(report.n_active),
-        "objective": float(report.objective),
-        # Not known before features of every degree have been searched; JSON has no infinity.
-        "gap": float(report.relative_gap) if math.isfinite(report.relative_gap) else None,
-        "refit": None if report.refit is None else float(report.refit),
-        "log_loss": None if report.log_loss is None else float(report.log_loss),
-        "log_loss_error": None if report.log_loss_error is None else float(report.log_loss_error),
-        "difference_error": None if report.difference_error is None else float(report.difference_error),
-        "score": None,
-    }
+    # The gap is not known before features of every degree have been searched; JSON has no infinity.
+    gap = report.relative_gap if math.isfinite(report.relative_gap) else None
+    own = {"step": step, "gap": gap, "score": None}
+    values = {key: own[key] if key in own else getattr(report, key) for key in STEP_TYPES}
+    return {key: None if value is None else STEP_TYPES[key][0](value) for key, value in values.items()}
 
 
 def history_of(reports: Sequence[Report], before: list[dict[str, Any]]) -> list[dict[str, Any]]:
