@@ -38,8 +38,8 @@ class RangeTask(NamedTuple):
         The range, and the first label of the residuals.
     nodes, rows : int64
         The active nodes of the range, and their rows.
-    active, min_gradient, n_best, n_labels, sign_inverses
-        As of :class:`.kernels.NodeQuery`.
+    query : NodeQuery
+        Without what follows from the other fields: penalty weights and rows of all nodes.
     """
 
     index_folder: SharedFolder
@@ -50,11 +50,7 @@ class RangeTask(NamedTuple):
     label: int
     nodes: np.ndarray
     rows: np.ndarray
-    active: np.ndarray
-    min_gradient: float
-    n_best: int
-    n_labels: int
-    sign_inverses: np.ndarray
+    query: NodeQuery
 
 
 class ClusterSearch(RangedSearch):
@@ -96,13 +92,13 @@ class ClusterSearch(RangedSearch):
         self.folder.publish(lanes.name)
         folders = self.index_folder.for_workers(), self.folder.for_workers()
         ranges = np.searchsorted(self.index.ranged.starts, self._nodes, side="right") - 1
+        small = query._replace(inverse_weights=np.empty((0, 0), np.float32), row_of_node=np.empty(0, np.int32))
         tasks = [
             RangeTask(
-                *folders, lanes.name, sums.unit, r, label, self._nodes[ranges == r], self._rows[ranges == r],
-                query.active, query.min_gradient, query.n_best, query.n_labels, query.sign_inverses,
+                *folders, lanes.name, sums.unit, r, label, self._nodes[ranges == r], self._rows[ranges == r], small
             )
             for r in chosen
-        ]  # fmt: skip
+        ]
         try:
             return list(self.place.run(findings_of_task, [(task,) for task in tasks]))
         finally:
@@ -144,11 +140,8 @@ def findings_of_task(task: RangeTask) -> RangeFindings:
     begin, end = files.starts[task.r : task.r + 2].tolist()
     rows = np.where(files.searched[begin:end], FREE, EQUAL).astype(np.int32)
     rows[task.nodes - begin] = task.rows
-    query = NodeQuery(
-        files.inverse_weights[begin:end], rows, task.active, task.min_gradient, task.n_best, task.n_labels,
-        task.sign_inverses,
-    )  # fmt: skip
+    query = task.query._replace(inverse_weights=files.inverse_weights[begin:end], row_of_node=rows)
     sums = TreeSums(files.ranged, lanes, np.atleast_1d(task.unit))
     findings = findings_of_range(sums, task.r, task.label, query, files.index.df[begin:end], begin)
-    found = findings.found._replace(keys=findings.found.keys + begin * task.n_labels)
+    found = findings.found._replace(keys=findings.found.keys + begin * query.n_labels)
     return findings._replace(found=found)
