@@ -86,7 +86,8 @@ def cause(learner: Any, report: Report, n_documents: int) -> str:
             f"{option} = {getattr(learner, option):g} is too large: features enter only below {report.l1_max:.4g}, the "
             f"largest scaled gradient at zero weights. Lower {option}."
         )
-    cutoffs = f"in as many of {documents} as min_df asks for ({min_df_of(report)})"
+    min_df = ", ".join(f"{name}: {least:,}" for name, least in report.min_df.items())
+    cutoffs = f"in as many of {documents} as min_df asks for ({min_df})"
     remedy = "Lower min_df of the blocks, or train on more documents."
     if not report.n_columns and report.constraints and report.constraints.get("deny"):
         return f"No n-gram or item that the constraints allow is {cutoffs}. Deny fewer names. {remedy}"
@@ -106,11 +107,6 @@ def exceeding_option(learner: Any, report: Report) -> str | None:
     limits = {option: getattr(learner, option, None) for option in ("l1", "min_gradient")}
     reached = (name for name, limit in limits.items() if limit is not None and 0.0 < report.l1_max <= limit)
     return next(reached, None)
-
-
-def min_df_of(report: Report) -> str:
-    """The cut-offs of the blocks."""
-    return ", ".join(f"{name}: {min_df:,}" for name, min_df in report.min_df.items())
 
 
 def problem_of_weights(example_weights: np.ndarray) -> str | None:

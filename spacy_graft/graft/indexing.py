@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TypeVar, cast
 
@@ -59,7 +59,9 @@ def feature_space(objective: Objective, least_df: float = 0.0, search: Searches 
         for factor, index in zip(factors, indexes.values(), strict=True)
     ]
     listed: list[IndexedPart] = [] if data.network is None else [*vertex_parts(data.network, objective, steering)]
-    locks = [] if steering is None else list(steering.locks(objective.problems, by_penalty(data, indexes)))
+    # A locked name is that of the block with the smallest penalty which has it.
+    by_penalty = sorted(indexes, key=data.penalty_factors.__getitem__)
+    locks = [] if steering is None else list(steering.locks(objective.problems, by_penalty))
     listed += locked_parts(locks, indexes, inverses)
     taken = np.concatenate([np.empty(0, np.int64), *(part.index.column_keys() for part in listed)])
     by_name = None if steering is None else steering.columns
@@ -122,11 +124,6 @@ def steering_of(objective: Objective, indexes: Mapping[str, Index]) -> Steering 
         names.shared.clear()  # frees the memory of other indexes
         names.shared[key] = Steering(constraints, names, indexes)
     return names.shared[key] if objective.data.indexes is not None else names.shared.pop(key)
-
-
-def by_penalty(data: TrainingData, blocks: Iterable[str]) -> list[str]:
-    """The blocks by rising penalty: a locked name is that of the first block which has it."""
-    return sorted(blocks, key=lambda name: data.penalty_factors[name])
 
 
 def locked_parts(locks: list[Lock], indexes: Mapping[str, Index], inverses: Sequence[np.ndarray]) -> list[IndexedPart]:

@@ -116,14 +116,10 @@ class Objective:
 
     def penalty(self, problem: Problem, l1: float, labels: np.ndarray) -> Penalty:
         """The penalty of pairs of one problem, by their labels there, at an L1 strength."""
-        return ElasticNet(l1, self.settings.ridge * problem.ridge_share, *self.sign_factors_of(problem, labels))
-
-    def sign_factors_of(self, problem: Problem, labels: np.ndarray) -> tuple[Any, Any]:
-        """The factors of the signs of pairs: one for all, unless labels have signs of their own."""
-        if not self.constraints.one_sided:
-            return self.settings.sign_factors
-        positive, negative = self.sign_factors[:, problem.labels][:, labels]
-        return positive, negative
+        factors: Any = self.settings.sign_factors
+        if self.constraints.one_sided:  # labels have signs of their own
+            factors = self.sign_factors[:, problem.labels][:, labels]
+        return ElasticNet(l1, self.settings.ridge * problem.ridge_share, *factors)
 
     def coupling(self, problem: Problem, part: Active, features: np.ndarray, smooth: bool) -> Coupling:
         """What the network joins the active pairs of a problem by.

@@ -68,6 +68,7 @@ class Rounds:
         #: Whether the gap over what has been searched, which may be less than the whole space, is at the tolerance.
         self._settled = False
         self._without_progress = 0
+        #: Violation that the restricted problem might keep in the last round, in units of |v| / λ.
         self._accuracy = float("inf")
         if self.state.objective.n_dense:
             self._certify_empty()
@@ -154,13 +155,10 @@ class Rounds:
         assert self._found is not None
         with self.report.timed("solve"):
             self.state.enter(self._found.blocks, self._found.nodes, self._found.labels)
-            self._accuracy = self._tolerance(l1)
+            # What is left outside may be tiny, or nothing, while the gap comes from the restricted problem itself.
+            least = 0.1 * min(self._accuracy, l1)
+            self._accuracy = max(ROUND_ACCURACY * self.report.max_violation * l1, least)
             self.state.optimise(l1, self._accuracy)
-
-    def _tolerance(self, l1: float) -> float:
-        """Violation that the restricted problem may keep in the next round, in units of |v| / λ."""
-        # What is left outside may be tiny, or nothing, while the gap comes from the restricted problem itself.
-        return max(ROUND_ACCURACY * self.report.max_violation * l1, 0.1 * min(self._accuracy, l1))
 
     def _deepen(self, l1: float, n_added: int) -> None:
         """Look for combinations of more items once those of fewer leave nothing to do (Okanohara & Tsujii 2009)."""

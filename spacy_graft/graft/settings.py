@@ -187,14 +187,13 @@ class PenaltySettings(Settings):
         self._require_count("stability_pairs", "at least 1", most=MOST_PAIRS)
         self._require(is_count(self.stability_seed, 0), "stability_seed", "an integer of at least 0")
 
-    def _require_unstable(self) -> None:
-        self._require(self.stability is False, "stability", "false without L1, which selects the features")
-
-    def _require_both_signs(self) -> None:
+    def _require_no_l1(self) -> None:
+        """Raise a ValueError for what only L1 has."""
         for option in ("positive_factor", "negative_factor"):
             self._require(getattr(self, option) == 1.0, option, "1 without L1")
         free = self.constraints is None or not (self.constraints.one_sided or self.constraints.locks)
         self._require(free, "constraints", "without signs and locked weights where there is no L1")
+        self._require(self.stability is False, "stability", "false without L1, which selects the features")
 
     @property
     def locks_weights(self) -> bool:
@@ -263,8 +262,7 @@ class Grafting(PenaltySettings):
             self._require(self.min_gradient is None, "min_gradient", f"null {under}: l1 takes its place")
             return
         self._require(self.l1 is None, "l1", f"null {under} (features that matter little are left out by min_gradient)")
-        self._require_both_signs()
-        self._require_unstable()
+        self._require_no_l1()
         self._require(
             self.min_gradient is None or is_strength(self.min_gradient),
             "min_gradient",
@@ -391,8 +389,7 @@ class GraftingPath(PenaltySettings):
         super().__post_init__()
         self._require(self.penalty in PATH_PENALTIES, "penalty", f"one of {list(PATH_PENALTIES)}")
         if self.penalty == "l2":
-            self._require_both_signs()
-            self._require_unstable()
+            self._require_no_l1()
             self._require_ridge()
         ratio = is_number_in(self.l1_min_ratio, SMALLEST_RATIO, 1.0) and self.l1_min_ratio < 1.0
         self._require(ratio, "l1_min_ratio", f"between 0 and 1 (at least {SMALLEST_RATIO:g})")
