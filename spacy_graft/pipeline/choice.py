@@ -277,9 +277,8 @@ class Choice:
     @property
     def chosen(self) -> JudgedPoint:
         """The point that ``parsimony`` asks for; once that is known, with the network and the blocks that it needs."""
-        return self._of_point() if self._instead is None else self._instead
-
-    def _of_point(self) -> JudgedPoint:
+        if self._instead is not None:
+            return self._instead
         losses = [point.mean_loss for point in self.points]
         sizes = [float(point.report.n_active) for point in self.points]
         values = None if self.learner.metric == "log_loss" else list(map(self._value, self.points))

@@ -163,13 +163,10 @@ def refuse_pipe(path: Path) -> None:
 
 def first_line(path: Path) -> tuple[int, bytes]:
     """The first line that has more than empty cells and is not for Excel alone, with its number."""
-    lines = ((number, line) for number, line in numbered_lines(path) if not is_separator_line(number, line))
-    return next(((number, line) for number, line in lines if has_cells(line)), (1, b""))
-
-
-def has_cells(line: bytes) -> bool:
-    """Whether a line has more than empty cells."""
-    return bool(line.removeprefix(UTF8_MARK).strip(EMPTY_CELLS))
+    for number, line in numbered_lines(path):
+        if not is_separator_line(number, line) and line.removeprefix(UTF8_MARK).strip(EMPTY_CELLS):
+            return number, line
+    return 1, b""
 
 
 def is_utf8(line: bytes) -> bool:

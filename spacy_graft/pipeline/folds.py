@@ -130,16 +130,13 @@ def points_of_split(
 
 def with_progress(steps: Iterable[Step], learner: Any, progress: Progress, name: str = "") -> Iterator[Step]:
     """The same steps of a training, by their models or reports, with a bar that begins with ``name``."""
-    task = progress.add_task(name, total=n_steps(learner))
+    # Of a path there is one more, to the chosen model; other learners have no fixed number.
+    n_steps = learner.n_points + 1 if isinstance(learner, GraftingPath) else None
+    task = progress.add_task(name, total=n_steps)
     for step in steps:
         report = step if isinstance(step, Report) else step.report
         progress.update(task, advance=1, description=name + progress_text(report))
         yield step
-
-
-def n_steps(learner: Any) -> int | None:
-    """The number of steps of a path, the last one to the chosen model; None for learners without a fixed number."""
-    return learner.n_points + 1 if isinstance(learner, GraftingPath) else None
 
 
 def progress_text(report: Report) -> str:

@@ -142,7 +142,8 @@ class JsonlCorpus:
             yield from self._lazy_examples(nlp, labels)
         else:
             for number, record in self._records():
-                yield self._example(nlp, number, record, labels)
+                predicted = self._doc(nlp, number, record)
+                yield Example(predicted, self._annotated(predicted.copy(), number, record, labels))
         self._chunks.forget()
 
     @cached_property
@@ -233,10 +234,6 @@ class JsonlCorpus:
         """The key that is asked for; if none is, that of what a document of spaCy was saved with."""
         is_saved = field is None and self.content.form == Form.docs and of_docs in record
         return of_docs if is_saved and of_docs not in (self.text_field, self.label_field) else field
-
-    def _example(self, nlp: Language, number: int, record: dict[str, Any], labels: list[str]) -> Example:
-        predicted = self._doc(nlp, number, record)
-        return Example(predicted, self._annotated(predicted.copy(), number, record, labels))
 
     def _lazy_examples(self, nlp: Language, labels: list[str]) -> Iterator[Example]:
         require_lazy_readers(nlp)

@@ -303,11 +303,6 @@ def notes_of(model: Model) -> Mapping[str, Any]:
     return {} if snapshot is None else snapshot.notes
 
 
-def chosen_thresholds(snapshot: Snapshot) -> Sequence[float]:
-    """The thresholds of labels that are noted with a model: those that data chose, in the order of labels."""
-    return snapshot.notes.get(REPORT, {}).get("thresholds") or ()
-
-
 def to_json(value: Any) -> bytes:
     """JSON, in ASCII."""
     return json.dumps(value).encode()

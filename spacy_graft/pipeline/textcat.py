@@ -413,13 +413,12 @@ class TextCatGraft(TrainablePipe):
         self._set_snapshot(snapshot)
         # Examples without annotation are not a corpus: spacy assemble initializes with a dummy document.
         read = get_examples if nlp is None else partial(annotated, get_examples, nlp, self)
-        source = partial(self._source, read) if corpus.names else None
-        self.training = self._new_training(resources, source)
-        self.training.in_loop = in_loop
 
-    def _source(self, read: Callable[[], Iterable[DocPair]]) -> Iterable[DocPair]:
-        """The corpus as training reads it."""
-        return words_added(read(), self.blocks, self.vocab)
+        def source() -> Iterable[DocPair]:
+            return words_added(read(), self.blocks, self.vocab)
+
+        self.training = self._new_training(resources, source if corpus.names else None)
+        self.training.in_loop = in_loop
 
     def _require_lasting_words(self) -> None:
         if self.keep_corpus and self.vocab.in_memory_zone:  # type: ignore[attr-defined]  # not in spaCy's stub
@@ -481,7 +480,10 @@ class TextCatGraft(TrainablePipe):
             self.training = self._resumed_training("It cannot be trained on more documents")
         self.training.add_examples(words_added(examples, self.blocks, self.vocab))
         report = self.training.report
-        losses[self.name] = self._batch_loss(examples) if report is None else self.training.loss(report)
+        if report is None:
+            losses[self.name], _ = self.get_loss(examples, self.predict(example.predicted for example in examples))
+        else:
+            losses[self.name] = self.training.loss(report)
         self.training.losses = losses
         if sgd:
             self.finish_update(sgd)
@@ -812,9 +814,6 @@ class TextCatGraft(TrainablePipe):
         losses = document_losses(scores, values, known, exclusive=self.exclusive)
         return float(weights @ losses) / max(len(weights), 1), weights[:, np.newaxis] * known * (scores - values)
 
-    def _batch_loss(self, examples: list[Example]) -> float:
-        return self.get_loss(examples, self.predict(example.predicted for example in examples))[0]
-
     def rehearse(self, examples: Examples, **kwargs: Any) -> dict[str, float]:
         """Raise a NotImplementedError: rehearsal is for components trained by gradient descent."""
         raise NotImplementedError(
@@ -1060,7 +1059,7 @@ class TextCatGraftMultilabel(TextCatGraft):
 
     def thresholds_of(self, snapshot: Snapshot) -> dict[str, float]:
         """The same, of a snapshot of the model."""
-        return self._in_use(saving.chosen_thresholds(snapshot))
+        return self._in_use(snapshot.notes.get(REPORT, {}).get("thresholds") or ())
 
     def _in_use(self, chosen: Sequence[float]) -> dict[str, float]:
         """The thresholds, given those that data chose; labels that were added after that have none among these."""
