@@ -178,9 +178,9 @@ class Training:
         self._source = source
         self._snapshot: Snapshot | None = None
         self._checkpoints: Checkpoints | None = None
-        self._data = OfDocuments["TrainingData"]()
-        self._built_network = OfDocuments["Network"]()
-        self._document_vectors = OfDocuments["DocumentVectors"]()
+        self._data: OfDocuments[TrainingData] = OfDocuments()
+        self._built_network: OfDocuments[Network] = OfDocuments()
+        self._document_vectors: OfDocuments[DocumentVectors] = OfDocuments()
         self._is_evaluated = self._is_concluding = False
         self._interrupted: Interrupted | None = None
         self._steps = 0
@@ -656,11 +656,13 @@ class Training:
             given: dict[str, Any] = {option: strength for option, strength in self.strengths.items() if strength > 0.0}
             learner = replace(learner, **given, network_choices=(), vectors_choices=())
         network, checkpoint_folder, vectors, _ = self.resources
+        documents, streams = self.corpus.documents(), self.corpus.streams()
+        # Neither depends on its strength, nor on the blocks left out.
         if network is not None and self.strengths.get("network_alpha") != 0.0:
-            data = replace(data, network=self._network_of(network, data))
-        if self._has_vectors():
-            assert vectors is not None
-            data = replace(data, vectors=self._vectors_of(vectors))
+            data = replace(data, network=self._built_network.of(documents, partial(network, data, streams)))
+        is_chosen = self.strengths.get("vectors_ridge") != 0.0
+        if vectors is not None and is_chosen and vectors.block_name not in self.left_out:
+            data = replace(data, vectors=self._document_vectors.of(documents, partial(vectors, streams)))
         if checkpoint_folder is not None:
             component = self.corpus.reader.component
             self._checkpoints = Checkpoints.of_fit(component, checkpoint_folder, learner, data, towards)
@@ -683,26 +685,12 @@ class Training:
 
             return start(learner, replace(data, place=replace(data.place, done=done)))
 
-    def _has_vectors(self) -> bool:
-        """Whether a fit that begins has word vectors."""
-        is_chosen = self.strengths.get("vectors_ridge") != 0.0
-        vectors = self.resources.vectors
-        return vectors is not None and is_chosen and vectors.block_name not in self.left_out
-
     def _training_data(self) -> TrainingData:
         """The present documents. Where there are several fits of the same documents, they share what is indexed."""
         learner = self.learner
         if not isinstance(learner, GraftingPath) or not (learner.optional_blocks or self.choices(learner)):
             return self.corpus.training_data()
         return self._data.of(self.corpus.documents(), lambda: replace(self.corpus.training_data(), indexes={}))
-
-    def _network_of(self, source: NetworkSource, data: TrainingData) -> Network:
-        """The network of the present documents: it does not depend on its strength, nor on the blocks left out."""
-        return self._built_network.of(self.corpus.documents(), lambda: source(data, self.corpus.streams()))
-
-    def _vectors_of(self, source: VectorsSource) -> DocumentVectors:
-        """The document vectors of the present documents: they do not depend on their strength."""
-        return self._document_vectors.of(self.corpus.documents(), lambda: source(self.corpus.streams()))
 
     def _step(self, fit: Fit) -> None:
         """Do a step of the fit unless it has finished; a restarted fit may finish earlier than the one before."""
