@@ -16,15 +16,15 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
 
 import numpy as np
 
 from ..messages import listed
 from .data import TrainingData
+from .grafting import GraftingFit
 from .model_state import ModelState, pair_weights_by_label
+from .path import PathFit
 from .refits import ACCURACY, Minimum, Refits
-from .report import Report
 from .rounds import Rounds
 from .solution import Solution, Stability
 
@@ -32,18 +32,8 @@ from .solution import Solution, Stability
 INTERVAL = 0.9
 
 
-class SelectingFit(Protocol):
-    """A fit under L1."""
-
-    learner: Any
-
-    @property
-    def report(self) -> Report: ...
-
-    @property
-    def state(self) -> ModelState: ...
-
-    def solution(self) -> Solution: ...
+#: A fit under L1.
+SelectingFit = GraftingFit | PathFit
 
 
 def stable_solution(fit: SelectingFit, advance: Callable[[int], None]) -> Solution:
@@ -62,6 +52,7 @@ def stable_solution(fit: SelectingFit, advance: Callable[[int], None]) -> Soluti
         If no feature is stable.
     """
     learner, state, report = fit.learner, fit.state, fit.report
+    assert learner.least_stability is not None
     n_halves = 2 * learner.stability_pairs
     random = np.random.default_rng(learner.stability_seed)
     strata = Strata.of(state.objective.data)
