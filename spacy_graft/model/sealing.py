@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from ..digests import digest_of
 from .table import check_version, damaged_model, pack_message, unpack_message
@@ -39,14 +38,10 @@ def unseal(data: bytes) -> tuple[dict[str, bytes], str]:
         raise damaged_model("it is not a sealed message of spacy_graft")
     check_version(message["version"], SEAL_FORMAT)
     parts, digest = message["parts"], message["digest"]
-    if not is_parts(parts) or digest_of_parts(parts) != digest:
+    are_bytes = all(type(key) is str and type(part) is bytes for key, part in parts.items())
+    if not are_bytes or digest_of_parts(parts) != digest:
         raise damaged_model("its digest is not that of its content")
     return parts, digest
-
-
-def is_parts(value: dict[Any, Any]) -> bool:
-    """Whether this maps names to bytes."""
-    return all(type(key) is str and type(part) is bytes for key, part in value.items())
 
 
 def digest_of_parts(parts: Mapping[str, bytes]) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..adjustment import Adjustment
 from ..extract.batches import read_streams, small_batches
-from ..extract.blocks import Block, ReadingBlock, VectorsBlock, as_reading_block, is_vectors_block
+from ..extract.blocks import Block, VectorsBlock, as_reading_block, is_vectors_block
 from ..extract.feature_lengths import bounded_lengths
 from ..extract.streams import Stream
 from ..graft.solution import adjusted_parts
@@ -133,9 +133,9 @@ class Snapshot:
         # Words are those of tokens: texts without tokens are scored without spaCy.
         from ..extract.lengths import WORDS, document_lengths, reads_words
 
-        readers = reading_blocks(self.blocks, features)
-        if self.word_scores is not None:
-            readers[self.word_scores.block] = as_reading_block(self.blocks[self.word_scores.block])
+        of_words = [] if self.word_scores is None else [self.word_scores.block]
+        names = [*features.automata, *features.items.tables, *of_words]
+        readers = {name: as_reading_block(self.blocks[name]) for name in names}
         words = next((block for block in readers.values() if reads_words(block)), WORDS)
         streams = read_streams([*readers.values(), words] if counts_words(self) else readers.values(), docs)
         lengths = document_lengths(streams[words]) if counts_words(self) else np.ones(len(docs))
@@ -374,8 +374,3 @@ def block_of_word_scores(blocks: Mapping[str, Block], name: str) -> VectorsBlock
             f"config that it was trained with."
         )
     return block
-
-
-def reading_blocks(blocks: Blocks, features: CompiledFeatures) -> dict[str, ReadingBlock]:
-    """Return the blocks that have to read documents to match the features."""
-    return {name: as_reading_block(blocks[name]) for name in [*features.automata, *features.items.tables]}

@@ -61,15 +61,12 @@ class Search:
         cut = self._cut(residuals, query.min_gradient)
         if self.coarse is None or not self.coarse.min_df <= cut <= RISE * self.coarse.min_df:
             self.coarse = None  # frees its memory before the next one is built
-            self.coarse = self._coarse(max(int(RESERVE * cut), 1))
+            # Under constraints, a node can be a feature whose column another has as well.
+            searched = self.index.distinct | (self.row_of_node != EQUAL)
+            self.coarse = CoarseTree.build(self.index, self.inverse_weights, max(int(RESERVE * cut), 1), searched)
             trim_heap()
         found = best_by_pass(self.coarse, residuals, self.coarse.renumbered(query), n_threads=n_threads)
         return replace(found, nodes=self.coarse.nodes[found.nodes])
-
-    def _coarse(self, min_df: int) -> CoarseTree:
-        # Under constraints, a node can be a feature whose column another has as well.
-        searched = self.index.distinct | (self.row_of_node != EQUAL)
-        return CoarseTree.build(self.index, self.inverse_weights, min_df, searched)
 
     def _cut(self, residuals: np.ndarray, min_gradient: float) -> int:
         """The fewest documents that a node can have whose scaled gradient is large enough."""
