@@ -222,13 +222,3 @@ def is_reading_block(block: Block) -> TypeGuard[ReadingBlock]:
 def as_reading_block(block: Block) -> ReadingBlock:
     """Return a block that is known to read documents, typed as such."""
     return cast("ReadingBlock", block)
-
-
-def item_width(block: ReadingBlock) -> int:
-    """The number of symbols of an item. The items of a block of n-grams are its single symbols."""
-    return block.width if is_item_block(block) else 1
-
-
-def item_value(block: ReadingBlock) -> ItemValue:
-    """How the values of the items of a block are computed."""
-    return block.value if is_item_block(block) else "binary"

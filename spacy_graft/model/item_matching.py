@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from ..extract.bags import Bags, Vocabulary, item_keys
-from ..extract.blocks import is_item_block, item_value, item_width
+from ..extract.blocks import is_item_block
 from ..extract.hashing import signed
 from ..extract.streams import Stream
 from ..extract.terms import NamedTerm
@@ -214,7 +214,7 @@ def item_symbols(block: Any, items: Sequence[tuple[str, ...]], strings: StringSt
     ValueError
         If the block has no such item.
     """
-    width = item_width(block)
+    width = block.width if is_item_block(block) else 1
     wrong = next((item for item in items if len(item) != width), None)
     symbols = block.values([name for item in items for name in item], strings) if wrong is None else np.empty(0)
     rows = symbols.reshape(-1, width)
@@ -232,11 +232,10 @@ def terms_of(
     from ..extract.kernels import rows_of_keys
     from . import item_matching_kernels as kernels
 
-    value = item_value(block)
-    if value == "binary":
+    if not is_item_block(block) or block.value == "binary":
         starts, rows = kernels.known_items(signed(item_keys(stream.symbols)), stream.starts, table.slots, table.keys)
         return starts, table.terms[rows], np.ones(len(rows))
-    bags = Bags.of_stream(stream, 1, value, vocabulary)
+    bags = Bags.of_stream(stream, 1, block.value, vocabulary)
     rows = rows_of_keys(signed(item_keys(bags.symbols)), table.slots, table.keys)
     known = bags.of_items(rows >= 0)
     return known.starts, table.terms[rows[rows >= 0]][known.items], known.values
