@@ -263,11 +263,10 @@ class AscentFit(Reported):
 
     def _losses(self, ascent: Ascent, chosen: np.ndarray) -> list[float]:
         """Loss of each label on some documents."""
-        losses = []
-        for problem in self.problems.problems:
-            loss = problem.loss.of_documents(chosen)
-            losses.append(loss.value_and_probabilities(ascent.scores[problem.labels])[0])
-        return losses
+        return [
+            problem.loss.of_documents(chosen).value_and_probabilities(ascent.scores[problem.labels])[0]
+            for problem in self.problems.problems
+        ]
 
     def _objective(self) -> float:
         return sum(self._losses(self.ascent, np.ones(self.problems.data.n_documents, np.bool_)))

@@ -110,7 +110,7 @@ def cross_validated(training: Training, splits: list[Split], progress: Progress,
         held_out = judge_of_all(splits)
         chosen, losses = chosen_of_folds(training.learner, held_out, paths, tempered)
         learner, judged_as = training.learner, partial(judged_like, training, splits, held_out)
-        chosen = with_best_strengths(learner, training.choices(learner), chosen, losses, held_out, judged_as)
+        chosen = with_best_strengths(learner, training.choices, chosen, losses, held_out, judged_as)
         return replace(without_needless_blocks(training, chosen, judged_as), n_folds=n_folds)
 
 

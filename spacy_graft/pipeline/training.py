@@ -404,14 +404,13 @@ class Training:
 
     def _needs_scorer(self) -> bool:
         """Whether points are judged later on without an evaluation: after the path, or when a fit starts again."""
-        learner = cast("GraftingPath", self.learner)
-        return bool(learner.optional_blocks or self.choices(learner) or self.n_pending or not self.in_loop)
+        return bool(self.learner.optional_blocks or self.choices or self.n_pending or not self.in_loop)
 
     def _conclude(self, choice: Choice) -> Model:
         """The chosen model, after which nothing changes."""
         self._is_concluding = True
         shares = self.shares()
-        try_strengths(choice.learner, self.choices(choice.learner), partial(self._take_strength, choice))
+        try_strengths(choice.learner, self.choices, partial(self._take_strength, choice))
         optional = choice.learner.optional_blocks
         self.left_out = leave_out(optional, self.corpus.blocks, partial(self._is_needless, choice))
         chosen = choice.chosen
@@ -501,9 +500,10 @@ class Training:
         """The strengths of a fit, which has no word vectors if its report does not name theirs."""
         return {**self._first_strengths(), **report.strengths}
 
-    def choices(self, learner: GraftingPath) -> list[tuple[str, float]]:
-        """The strengths that are tried, by option: of a network and of word vectors, where there are some."""
-        return choices_of(learner, self.resources.network is not None, self.resources.vectors is not None)
+    @property
+    def choices(self) -> list[tuple[str, float]]:
+        """The strengths that a path tries, by option: of a network and of word vectors, where there are some."""
+        return choices_of(self.learner, self.resources.network is not None, self.resources.vectors is not None)
 
     def _take_strength(self, choice: Choice, option: str, strength: float) -> bool:
         """Whether another strength is better at the chosen point; then that is what is chosen."""
@@ -688,7 +688,7 @@ class Training:
     def _training_data(self) -> TrainingData:
         """The present documents. Where there are several fits of the same documents, they share what is indexed."""
         learner = self.learner
-        if not isinstance(learner, GraftingPath) or not (learner.optional_blocks or self.choices(learner)):
+        if not isinstance(learner, GraftingPath) or not (learner.optional_blocks or self.choices):
             return self.corpus.training_data()
         return self._data.of(self.corpus.documents(), lambda: replace(self.corpus.training_data(), indexes={}))
 
