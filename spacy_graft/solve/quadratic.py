@@ -16,7 +16,7 @@ Hessian, each of which costs as much as half a sweep.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, cast
 
@@ -26,7 +26,6 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
 from ..threads import map_in_threads
 from . import kernels
-from .active import Active
 from .coupling import Coupling
 from .dense import Dense, largest_norm
 from .design import Design, as_lanes
@@ -132,17 +131,10 @@ class QuadraticModel:
     coupling: Coupling
     dense: Dense
     towards: float = TOWARDS_TARGETS
-    active: Active = field(init=False)
-    gradient: np.ndarray = field(init=False)
-    intercept_gradient: np.ndarray = field(init=False)
-    dense_gradient: np.ndarray = field(init=False)
-    curvature: np.ndarray = field(init=False)
-    intercept_curvature: np.ndarray = field(init=False)
-    dense_curvature: np.ndarray = field(init=False)
-    blocks: LabelBlocks | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         self.active = self.design.active
+        self.blocks: LabelBlocks | None = None
         residuals = self.loss.residuals(self.probabilities)
         # Where a document is certain and wrong, the likelihood has a slope and no curvature at p, and a Newton step
         # would know no bounds: the curvature is taken a little on the way to the targets, where it is.
