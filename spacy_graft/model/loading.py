@@ -70,17 +70,18 @@ def read_message(message: Any, blocks: Blocks) -> tuple[str, Snapshot | None, di
 
 def attrs_of(snapshot: Snapshot | None) -> dict[str, bytes]:
     """What is saved of a snapshot, or of a model without weights, beside its arrays."""
-    stability = None if snapshot is None else snapshot.stability
+    saved = Snapshot.without_features({}, 0) if snapshot is None else snapshot
     attrs = {
-        "features": (FeatureTable.empty() if snapshot is None else snapshot.features).to_bytes(),
-        "mean_scale": pack_message(0.0 if snapshot is None else snapshot.mean_scale),
-        "length_shares": pack_message([] if snapshot is None else snapshot.length_shares.tolist()),
-        "vocabularies": (Vocabularies() if snapshot is None else snapshot.vocabularies).to_bytes(),
-        "notes": pack_message({} if snapshot is None else dict(snapshot.notes)),
-        **({} if stability is None else {STABILITY: pack_message(vars(stability))}),
+        "features": saved.features.to_bytes(),
+        "mean_scale": pack_message(saved.mean_scale),
+        "length_shares": pack_message(saved.length_shares.tolist()),
+        "vocabularies": saved.vocabularies.to_bytes(),
+        "notes": pack_message(dict(saved.notes)),
     }
-    if snapshot is not None and snapshot.word_scores is not None:
-        attrs[WORD_SCORES] = pack_word_scores(snapshot.word_scores)
+    if saved.stability is not None:
+        attrs[STABILITY] = pack_message(vars(saved.stability))
+    if saved.word_scores is not None:
+        attrs[WORD_SCORES] = pack_word_scores(saved.word_scores)
     return attrs
 
 
