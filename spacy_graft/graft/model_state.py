@@ -161,21 +161,17 @@ class ModelState:
 
     def scores_without_weights(self) -> np.ndarray:
         """What document weights do not apply to, intercepts and dense columns: float64 (labels, documents)."""
-        return self._intercepts[:, None] + self._dense_scores()
-
-    def _scores_of_weights(self) -> np.ndarray:
-        """The scores by their definition: float64 (labels, documents)."""
-        spread = Design(self._active, *self._scores.shape).spread(self._active.weights)
-        return self.offset + spread * self.objective.scale + self.scores_without_weights()
-
-    def _dense_scores(self) -> np.ndarray:
-        """What dense columns add to the scores: float64 (labels, documents)."""
         scores = np.zeros((self.objective.n_labels, self.objective.data.n_documents))
         for problem in self.objective:
             dense = self.dense_of(problem)
             if len(dense):
                 scores[problem.labels] = dense.spread(dense.weights)
-        return scores
+        return self._intercepts[:, None] + scores
+
+    def _scores_of_weights(self) -> np.ndarray:
+        """The scores by their definition: float64 (labels, documents)."""
+        spread = Design(self._active, *self._scores.shape).spread(self._active.weights)
+        return self.offset + spread * self.objective.scale + self.scores_without_weights()
 
     def network_gradient(self) -> np.ndarray:
         """The gradient of the network in the active pairs, those of features outside it included: float64 (pairs)."""

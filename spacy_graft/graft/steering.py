@@ -62,17 +62,13 @@ class Lock(NamedTuple):
     weight: float
 
 
-@dataclass(frozen=True)
 class JoinedTexts:
     """Texts, and all of them in one, so that most are turned away without being looked at."""
 
-    texts: list[str]
-    joined: str
-    starts: list[int]
-
-    @classmethod
-    def of(cls, texts: list[str]) -> JoinedTexts:
-        return cls(texts, "\0".join(texts), list(accumulate((len(text) + 1 for text in texts), initial=0)))
+    def __init__(self, texts: list[str]) -> None:
+        self.texts = texts
+        self.joined = "\0".join(texts)
+        self.starts = list(accumulate((len(text) + 1 for text in texts), initial=0))
 
     def holding(self, part: str) -> Iterator[int]:
         """Yield the numbers of the texts that have a string in them."""
@@ -163,7 +159,7 @@ class Steering:
         products = chain.from_iterable(pattern.members for pattern in self.constraints.denied)
         wanted = own.union(self.names.wanted.get(block, ()), products)
         for begin, texts in self._texts(block, index, np.arange(index.n_nodes)):
-            joined = JoinedTexts.of(texts)
+            joined = JoinedTexts(texts)
             for patterns, hits in tables:
                 self._match(patterns, joined, hits[begin : begin + len(texts)])
             for k, text in enumerate(texts) if wanted else ():

@@ -47,15 +47,10 @@ class SearchRequest:
     only_largest: bool = False
 
     @property
-    def n_labels(self) -> int:
-        """Trained labels."""
-        return self.residuals.shape[1]
-
-    @property
     def sign_inverses(self) -> np.ndarray:
         """1 / the factors of the signs: float64 (2, labels)."""
         inverses = 1.0 / np.asarray(self.sign_factors, np.float64).reshape(2, -1)
-        return np.ascontiguousarray(np.broadcast_to(inverses, (2, self.n_labels)))
+        return np.ascontiguousarray(np.broadcast_to(inverses, (2, self.residuals.shape[1])))
 
     def query(self, inverse_weights: np.ndarray, row_of_node: np.ndarray) -> NodeQuery:
         """The same for the nodes of one index; see :class:`spacy_graft.search.kernels.NodeQuery`."""
