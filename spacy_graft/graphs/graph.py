@@ -307,10 +307,7 @@ def symmetrised(matrix: sparse.csr_array) -> sparse.csr_array:
 
 def pattern(matrix: sparse.csr_array) -> sparse.csr_array:
     """1 where there is an entry."""
-    ones = sparse.csr_array(matrix, copy=True)
-    ones.eliminate_zeros()
-    ones.data = np.ones_like(ones.data)
-    return ones
+    return sparse.csr_array(matrix != 0.0, dtype=np.float64)
 
 
 def has_edges(matrix: sparse.csr_array) -> np.ndarray:

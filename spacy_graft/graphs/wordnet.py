@@ -15,7 +15,7 @@ from ..registry import graph_builder
 from .graph import MAX_WEIGHT, FeatureGraph, build_graph, pattern
 from .lexical import lemma_of
 from .vocabulary import CorpusVocabulary, Vertex
-from .wndb import ANTONYM, DERIVATION, HYPERNYM, INSTANCE_HYPERNYM, SIMILAR_TO, WORDNET, Pointers, WordNetDatabase
+from .wndb import ANTONYM, DERIVATION, HYPERNYM, INSTANCE_HYPERNYM, SIMILAR_TO, WORDNET, WordNetDatabase
 
 
 @graph_builder("spacy_graft.WordNet.v1")
@@ -173,19 +173,12 @@ def between_synsets(database: WordNetDatabase, *signs: str) -> sparse.csr_array:
 
 
 def between_words(database: WordNetDatabase, sign: str) -> sparse.csr_array:
-    """Relations of single words: (n_words, n_words)."""
-    pointers = word_pointers(database.pointers[sign])
+    """Relations of single words, without those of whole synsets: (n_words, n_words)."""
+    pointers = database.pointers[sign]
     sources = database.starts[pointers.sources] + pointers.source_words - 1
     targets = database.starts[pointers.targets] + pointers.target_words - 1
-    return relation_matrix(len(database.words), sources, targets)
-
-
-def word_pointers(pointers: Pointers) -> Pointers:
-    """The pointers between words, without those between whole synsets."""
     kept = (pointers.source_words > 0) & (pointers.target_words > 0)
-    return Pointers(
-        pointers.sources[kept], pointers.source_words[kept], pointers.targets[kept], pointers.target_words[kept]
-    )
+    return relation_matrix(len(database.words), sources[kept], targets[kept])
 
 
 def relation_matrix(n: int, sources: np.ndarray, targets: np.ndarray) -> sparse.csr_array:
