@@ -300,6 +300,11 @@ def members_to_classes(matrix: sparse.sparray, n: int) -> sparse.csr_array:
     return sparse.csr_array((entries.data[kept], (entries.row[kept], entries.col[kept])), shape=matrix.shape)
 
 
+def relation_matrix(n: int, sources: np.ndarray, targets: np.ndarray) -> sparse.csr_array:
+    """A relation between n things as a matrix (n, n) of ones."""
+    return sparse.csr_array((np.ones(len(sources)), (sources, targets)), shape=(n, n))
+
+
 def symmetrised(matrix: sparse.csr_array) -> sparse.csr_array:
     """(A + Aᵀ) / 2."""
     return sparse.csr_array((matrix + matrix.T) * 0.5)

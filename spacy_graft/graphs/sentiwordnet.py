@@ -14,7 +14,7 @@ from scipy import sparse
 
 from ..options import check_counts, check_numbers
 from ..registry import graph_builder
-from .graph import FeatureGraph, build_graph
+from .graph import FeatureGraph, build_graph, relation_matrix
 from .lexical import LETTERS, lemma_of
 from .resources import Resource, content
 from .vocabulary import CorpusVocabulary, Vertex
@@ -146,13 +146,11 @@ def class_edges(members: list[np.ndarray]) -> tuple[sparse.csr_array, sparse.csr
     classes come after the features.
     """
     n, n_classes = len(members[0]), len(members)
-    own = sparse.csr_array(np.stack(members, axis=1).astype(np.float64))
-    upper = sparse.hstack([sparse.csr_array((n, n)), own])
-    similar = sparse.vstack([upper, sparse.csr_array((n_classes, n + n_classes))], format="csr")
+    features, classes = np.nonzero(np.stack(members, axis=1))
     occupied = np.array([of_class.any() for of_class in members])
-    between = np.outer(occupied, occupied) & ~np.eye(n_classes, dtype=np.bool_)
-    dissimilar = sparse.block_diag([sparse.csr_array((n, n)), between.astype(np.float64)], format="csr")
-    return sparse.csr_array(similar), sparse.csr_array(dissimilar)
+    sources, targets = np.nonzero(np.outer(occupied, occupied) & ~np.eye(n_classes, dtype=np.bool_))
+    similar = relation_matrix(n + n_classes, features, n + classes)
+    return similar, relation_matrix(n + n_classes, n + sources, n + targets)
 
 
 def word_scores(senses: Senses, vertices: Iterable[Vertex]) -> np.ndarray:
@@ -192,16 +190,11 @@ def read_senses(path: str | Path | None) -> Senses:
 
 def table_at(path: str | Path | None) -> Traversable:
     """The table at a path, or in the usual folders if that is None."""
-    if path is not None and is_text(Path(path)):
-        return Path(path)
+    if path is not None and (file := Path(path)).is_file() and file.suffix != ".zip":
+        return file
     table = table_in(SENTIWORDNET.folder(path))
     assert table is not None
     return table
-
-
-def is_text(path: Path) -> bool:
-    """Whether a path is a file that is not zipped."""
-    return path.is_file() and path.suffix != ".zip"
 
 
 def read_text(file: Traversable) -> str:

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from ..options import check_counts, check_flags, check_numbers
 from ..registry import graph_builder
-from .graph import MAX_WEIGHT, FeatureGraph, build_graph, pattern
+from .graph import MAX_WEIGHT, FeatureGraph, build_graph, pattern, relation_matrix
 from .lexical import lemma_of
 from .vocabulary import CorpusVocabulary, Vertex
 from .wndb import ANTONYM, DERIVATION, HYPERNYM, INSTANCE_HYPERNYM, SIMILAR_TO, WORDNET, WordNetDatabase
@@ -179,11 +179,6 @@ def between_words(database: WordNetDatabase, sign: str) -> sparse.csr_array:
     targets = database.starts[pointers.targets] + pointers.target_words - 1
     kept = (pointers.source_words > 0) & (pointers.target_words > 0)
     return relation_matrix(len(database.words), sources[kept], targets[kept])
-
-
-def relation_matrix(n: int, sources: np.ndarray, targets: np.ndarray) -> sparse.csr_array:
-    """A relation between n synsets or words as a matrix (n, n) of ones."""
-    return sparse.csr_array((np.ones(len(sources)), (sources, targets)), shape=(n, n))
 
 
 def related(members: sparse.csr_array, relation: sparse.csr_array) -> sparse.csr_array:
