@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sized
+from collections.abc import Iterable, Iterator, Sequence, Sized
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
@@ -39,10 +39,8 @@ spacy-graft diff old/model-best new/model-best --top 50 --format json > changes.
 spacy-graft diff old/model-best new/model-best --html changes.html
 """
 
-#: Columns of tables, those that are numbers, and changes of each kind on a page.
-NUMBERS = ["before", "after"]
-COLUMNS, MAX_ON_PAGE = ["feature", "block", "label", *NUMBERS], 100
-THRESHOLDS_TITLE = "Changed thresholds"
+#: The last columns of tables, which are numbers, and changes of each kind on a page.
+NUMBERS, MAX_ON_PAGE = ("before", "after"), 100
 
 
 @dataclass(frozen=True)
@@ -120,7 +118,8 @@ def diff_command(
             file.write(difference_page(difference, models, top or MAX_ON_PAGE).encode())
         print_message(f"Wrote {html}.")
     elif wants_table(format):
-        print_tables(difference_summary(difference), *difference_tables(difference, top or 10))
+        tables = (difference_table(*of_kind) for of_kind in changes_by_kind(difference, top or 10))
+        print_tables(difference_summary(difference), *tables)
     else:
         print_json(limited_difference(difference, top), indent=2)
 
@@ -221,31 +220,28 @@ def difference_summary(difference: ModelDifference) -> str:
     )
 
 
-def changes_by_title(difference: ModelDifference) -> dict[str, list[Change]]:
-    """Return the changes of each kind that occurs."""
-    titles = {
-        "Features added": difference.features_added,
-        "Features removed": difference.features_removed,
-        "Weights with another sign": difference.sign_changes,
-        "Changed weights": difference.weight_changes,
-    }
-    return {title: changes for title, changes in titles.items() if changes}
-
-
-def difference_tables(difference: ModelDifference, top: int) -> list[Table]:
-    """Make a table for each kind of change that occurs."""
-    tables = []
-    for title, changes in changes_by_title(difference).items():
-        table = make_table(caption(title, changes, top), *COLUMNS, numbers=NUMBERS)
-        for change in changes[:top]:
-            add_row(table, change.feature, change.block, change.label, *weights_of(change))
-        tables.append(table)
+def changes_by_kind(difference: ModelDifference, top: int) -> Iterator[tuple[str, Sequence[str], list[list[str]]]]:
+    """Yield the title, columns and rows of a table for each kind of change that occurs."""
+    for title, changes in (
+        ("Features added", difference.features_added),
+        ("Features removed", difference.features_removed),
+        ("Weights with another sign", difference.sign_changes),
+        ("Changed weights", difference.weight_changes),
+    ):
+        if changes:
+            rows = [[change.feature, change.block, change.label, *weights_of(change)] for change in changes[:top]]
+            yield caption(title, changes, top), ("feature", "block", "label", *NUMBERS), rows
     if thresholds := difference.threshold_changes:
-        table = make_table(caption(THRESHOLDS_TITLE, thresholds, top), "label", *NUMBERS, numbers=NUMBERS)
-        for label, numbers in islice(thresholds.items(), top):
-            add_row(table, label, *map("{:.4f}".format, numbers))
-        tables.append(table)
-    return tables
+        rows = [[label, *map("{:.4f}".format, numbers)] for label, numbers in islice(thresholds.items(), top)]
+        yield caption("Changed thresholds", thresholds, top), ("label", *NUMBERS), rows
+
+
+def difference_table(title: str, columns: Sequence[str], rows: list[list[str]]) -> Table:
+    """Make a table of one kind of change."""
+    table = make_table(title, *columns, numbers=NUMBERS)
+    for row in rows:
+        add_row(table, *row)
+    return table
 
 
 def caption(title: str, changes: Sized, top: int) -> str:
@@ -264,24 +260,12 @@ def difference_page(difference: ModelDifference, models: tuple[TextCatGraft, Tex
     from ..explain.html.markup import escaped, fragment, interactive_page, name_html, number_cell, table
     from ..pipeline.render import render
 
-    tables = [
-        table(
-            caption(title, changes, top),
-            COLUMNS,
-            (
-                f'<tr><th scope="row">{name_html(change.feature)}</th><td>{name_html(change.block)}</td>'
-                f"<td>{name_html(change.label)}</td>{''.join(map(number_cell, weights_of(change)))}</tr>"
-                for change in changes[:top]
-            ),
-        )
-        for title, changes in changes_by_title(difference).items()
-    ]
-    if thresholds := difference.threshold_changes:
-        rows = (
-            f'<tr><th scope="row">{name_html(label)}</th>{"".join(number_cell(f"{each:.4f}") for each in numbers)}</tr>'
-            for label, numbers in islice(thresholds.items(), top)
-        )
-        tables.append(table(caption(THRESHOLDS_TITLE, thresholds, top), ("label", *NUMBERS), rows))
+    def row_html(row: list[str]) -> str:
+        first, *others = map(name_html, row[:-2])
+        names = "".join(f"<td>{name}</td>" for name in others)
+        return f'<tr><th scope="row">{first}</th>{names}{"".join(map(number_cell, row[-2:]))}</tr>'
+
+    tables = [table(title, columns, map(row_html, rows)) for title, columns, rows in changes_by_kind(difference, top)]
     summary = "".join(f"<p>{escaped(line)}</p>" for line in difference_summary(difference).splitlines())
     changed = fragment("<h3>Differences</h3>", summary, *tables)
     return interactive_page("Differences", changed + render(models, style="global"))
