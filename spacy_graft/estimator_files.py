@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Protocol, Self
 
 from .estimators import require_fitted
-from .files import writing
+from .files import write_whole
 from .graft.constraints import Constraints
 from .graft.report import Report
 from .model.loading import OPTIONAL_ATTRS, SNAPSHOT_ATTRS, attrs_of, read_snapshot
@@ -97,8 +97,7 @@ class SealedEstimator(ABC):
         snapshot = replace(self._space.snapshot(self._model), notes={"report": asdict(self.report_)})
         model = {**attrs_of(snapshot), "W": saved_weights(snapshot.weights), "b": snapshot.intercepts}
         data = seal({ESTIMATOR_PART: json.dumps(message).encode(), MODEL_PART: pack_message(model)})
-        with writing(Path(path), compress=False) as file:
-            file.write(data)
+        write_whole(Path(path), data, compress=False)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:

@@ -346,6 +346,12 @@ def writing(path: Path, compress: bool = True) -> Iterator[IO[bytes]]:
             temporary.unlink(missing_ok=True)
 
 
+def write_whole(path: Path, content: bytes, compress: bool = True) -> None:
+    """Write a file, whole or not at all (:func:`writing`)."""
+    with writing(path, compress) as file:
+        file.write(content)
+
+
 def is_stream(path: Path) -> bool:
     """Whether a path names a file, pipe or terminal that the process has open, as /dev/stdout does."""
     return STREAM.fullmatch(os.path.abspath(path)) is not None

@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..files import TABLE_ENDINGS, delimiter_by_name, json_text, writing, writing_folder
+from ..files import TABLE_ENDINGS, delimiter_by_name, json_text, write_whole, writing, writing_folder
 from ..messages import count, listed, listed_in_part, unpaired_surrogate
 from .common import CommandError, blank_pipeline, check_overwriting, print_message, refuse_own_input
 from .corpora import is_single, labelled_corpus
@@ -219,8 +219,7 @@ def write_docs(texts: ConvertedTexts, path: Path, lang: str, id_field: str) -> N
         if not n_ids:
             example.reference.user_data.pop(ID_KEY, None)
         docs.add(example.reference)
-    with writing(path) as file:
-        file.write(docs.to_bytes())
+    write_whole(path, docs.to_bytes())
 
 
 def write_texts(texts: ConvertedTexts, path: Path) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..files import delimiter_by_name, json_text, writing
+from ..files import delimiter_by_name, json_text, write_whole, writing
 from ..messages import listed
 from .common import (
     CommandError,
@@ -273,8 +273,7 @@ def write_all(nlp: Language, report: DistilReport, texts: FileTexts, output: Pat
             to_label[number] = {**record, **{key: to_label[number][key] for key in ("margin", "cats", "teacher")}}
     with writing(output / LABEL_NEXT) as file:
         file.writelines(f"{json_text(one)}\n".encode() for one in to_label.values())
-    with writing(output / REPORT_FILE) as file:
-        file.write(f"{json_text(report.to_dict(), 2)}\n".encode())
+    write_whole(output / REPORT_FILE, f"{json_text(report.to_dict(), 2)}\n".encode())
     shutil.rmtree(output / CHECKPOINTS, ignore_errors=True)
 
 

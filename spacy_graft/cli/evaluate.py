@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..files import is_stream, json_text, writing
+from ..files import is_stream, json_text, write_whole, writing
 from ..messages import count
 from .common import (
     CommandError,
@@ -97,8 +97,7 @@ def write_diagram(metrics: dict[str, Any], path: Path) -> None:
     if image is None:
         print_message(f'{DIAGRAM} is not written: it needs matplotlib. python -m pip install "spacy-graft[plots]"')
         return
-    with writing(path) as file:
-        file.write(image)
+    write_whole(path, image)
 
 
 def metric_tables(metrics: dict[str, Any]) -> Iterator[RenderableType]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..files import writing
+from ..files import write_whole
 from .common import CommandError, blank_pipeline, check_overwriting, print_message, quoted, require_held_by_config
 from .inputs import LabelFieldOption, TextFieldOption
 from .syntax import OWN, add_syntax, load_syntax
@@ -93,8 +93,7 @@ def init_config_command(
     if output == "-":
         sys.stdout.write(text)
         return
-    with writing(Path(output)) as file:
-        file.write(text.encode())
+    write_whole(Path(output), text.encode())
     print_message(f"Wrote {output}")
 
 

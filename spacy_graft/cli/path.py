@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..files import writing
+from ..files import write_whole
 from .common import (
     CommandError,
     ComponentOption,
@@ -68,9 +68,7 @@ def path_command(
             f"tells labels apart."
         )
     if output is not None:
-        plot = plot_history(history, output)
-        with writing(output) as file:
-            file.write(plot)
+        write_whole(output, plot_history(history, output))
         print_message(f"Wrote {output}.")
     elif wants_table(format):
         print_tables(history_table(history))

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..files import hidden_beside, writing
+from ..files import hidden_beside, write_whole
 from ..messages import did_you_mean, listed, listed_in_part, printable
 from .common import (
     CommandError,
@@ -156,8 +156,7 @@ def train_command(
             settings["training"]["logger"]["progress_bar"] = True
     path = output / CONFIG_FILE
     with replacing(output):
-        with writing(path) as file:
-            file.write(f"{settings.to_str(interpolate=False)}\n".encode())
+        write_whole(path, f"{settings.to_str(interpolate=False)}\n".encode())
         train(path, output)
     print_message(f"Wrote {output / BEST}. To evaluate it on other texts:")
     print_message(f"spacy-graft evaluate {quoted(output / BEST)} DATA")

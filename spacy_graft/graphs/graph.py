@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ..files import writing
+from ..files import write_whole
 from . import storage
 from .storage import EdgeMatrices
 from .vocabulary import CorpusVocabulary, Vertex
@@ -183,8 +183,7 @@ class FeatureGraph:
 
     def to_disk(self, path: str | Path) -> None:
         """Write the file atomically: completely or not at all."""
-        with writing(Path(path), compress=False) as file:
-            file.write(self.to_bytes())
+        write_whole(Path(path), self.to_bytes(), compress=False)
 
     @classmethod
     def from_disk(cls, path: str | Path) -> FeatureGraph:

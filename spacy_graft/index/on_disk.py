@@ -20,7 +20,7 @@ import numpy as np
 
 from ..digests import digest_of
 from ..extract.streams import Empty, Stream
-from ..files import reason_of, write_new, writing
+from ..files import reason_of, write_new, write_whole, writing
 from . import kernels
 from .fingerprints import column_numbers
 from .ngrams import ANY_LENGTH, NgramIndex
@@ -128,8 +128,7 @@ class IndexFolder:
             name: {"dtype": array.dtype.str, "shape": array.shape, "crc32": checksum(self.file(name))}
             for name, array in arrays.items()
         }
-        with writing(self.path / MANIFEST) as file:
-            file.write(sealed_json({"n_documents": n_documents, "arrays": entries}))
+        write_whole(self.path / MANIFEST, sealed_json({"n_documents": n_documents, "arrays": entries}))
 
     def file(self, name: str) -> Path:
         return self.path / f"{name}.bin"
@@ -241,8 +240,7 @@ class ShardFolder:
                 "shards": [asdict(shard) for shard in shards],
                 "files": {name: checksum(path / name) for name in files},
             }
-            with writing(path / PLAN) as file:
-                file.write(sealed_json(plan))
+            write_whole(path / PLAN, sealed_json(plan))
         if shared.differs(PLAN):
             shared.unpublish()  # its shards have other bounds
         made = cls(shared)

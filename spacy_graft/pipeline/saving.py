@@ -11,7 +11,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..files import writing
+from ..files import write_whole
 from ..graft.constraints import Constraints
 from ..graft.report import Report
 from ..messages import count, listed
@@ -116,16 +116,14 @@ def write_sealed(folder: Path, data: bytes) -> None:
     """
     digest, before = unseal(data)[1], known_digests(folder)
     write_digests(folder, [digest, *before])
-    with writing(folder / MODEL_FILE) as file:
-        file.write(data)
+    write_whole(folder / MODEL_FILE, data)
     if before:
         write_digests(folder, [digest])
 
 
 def write_digests(folder: Path, digests: list[str]) -> None:
     """Write the digests that the model in a folder may have."""
-    with writing(folder / SEAL_FILE) as file:
-        file.write(json.dumps({"digests": digests}).encode() + b"\n")
+    write_whole(folder / SEAL_FILE, json.dumps({"digests": digests}).encode() + b"\n")
 
 
 def known_digests(folder: Path) -> list[str]:

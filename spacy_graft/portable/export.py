@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..files import json_text, writing
+from ..files import json_text, write_whole
 from ..messages import did_you_mean, listed
 from .model import portable_model
 from .page import page, resource, without_tags
@@ -49,8 +49,7 @@ def export(
         raise ValueError(f"There is no format {to!r}.{did_you_mean(to, FORMATS)} The formats: {listed(FORMATS)}.")
     text = FORMATS[to](portable_model(model))
     if output is not None:
-        with writing(Path(output)) as file:
-            file.write(text.encode())
+        write_whole(Path(output), text.encode())
     return text
 
 
