@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import ClassVar
@@ -28,13 +29,8 @@ POSITIVE_CLASS, NEGATIVE_CLASS = ("SentiWordNet", "positive"), ("SentiWordNet", 
 
 def table_in(folder: Traversable) -> Traversable | None:
     """The table in a folder, the last by name if there are several."""
-    named = sorted((file for file in folder.iterdir() if is_table(file.name)), key=lambda file: file.name)
-    return named[-1] if named else None
-
-
-def is_table(name: str) -> bool:
-    """Whether a file has the name of the table."""
-    return name.startswith("SentiWordNet_3") and name.endswith(".txt")
+    tables = (file for file in folder.iterdir() if fnmatchcase(file.name, "SentiWordNet_3*.txt"))
+    return max(tables, key=lambda file: file.name, default=None)
 
 
 SENTIWORDNET = Resource(

@@ -54,7 +54,7 @@ def read_text_vectors(path: Path) -> WordVectors:
             raise BadLineError(path, 1, "the numbers of words and columns that it gives are too large.")
         n_words, n_columns = map(int, header)
     else:
-        n_columns, lines = len(first[1].rstrip(" ").split(" ")) - 1, chain([first], lines)
+        n_columns, lines = len(header) - 1, chain([first], lines)
     if n_columns < 1:
         raise BadLineError(path, 1, "a word and its numbers are expected, separated by spaces.")
     words, rows = [], []
