@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -351,16 +352,14 @@ def read_pool(
 ) -> ExtractedCorpus:
     """The symbols of the texts with these numbers, ascending; their documents are not kept."""
     corpus = ExtractedCorpus(component.blocks, component.target_reader())
+    is_wanted = np.zeros(len(soft), np.bool_)
+    is_wanted[numbers] = True
 
     def pairs() -> Iterator[Pair]:
-        wanted = iter(numbers.tolist())
-        number = next(wanted, None)
-        for place, text in enumerate(texts):
-            if place == number:
-                doc = nlp.make_doc(text)
-                doc.cats = dict(zip(component.labels, soft[place].tolist(), strict=True))
-                yield Pair(doc, doc)
-                number = next(wanted, None)
+        for text, row in compress(zip(texts, soft, strict=False), is_wanted):
+            doc = nlp.make_doc(text)
+            doc.cats = cats_of(component, row)
+            yield Pair(doc, doc)
 
     read = progress.track(documents_before(nlp, component, pairs()), total=len(numbers), description="texts read")
     corpus.add(words_added(read, component.blocks, component.vocab))
