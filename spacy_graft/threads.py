@@ -36,11 +36,6 @@ def pool(n_threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(n_threads, thread_name_prefix="spacy-graft")
 
 
-if hasattr(os, "register_at_fork"):
-    # A process that is forked has the pools, and none of their threads.
-    os.register_at_fork(after_in_child=pool.cache_clear)
-
-
 #: The process that has loaded this module. One that is forked from it has another number.
 LOADED_BY = os.getpid()
 
@@ -91,7 +86,8 @@ def libraries(user_api: str) -> ThreadpoolController:
 
 
 if hasattr(os, "register_at_fork"):
-    # The thread that holds it is not there any more.
+    # A process that is forked has the pools and the locks, and none of the threads that work or hold them.
+    os.register_at_fork(after_in_child=pool.cache_clear)
     os.register_at_fork(after_in_child=lock_of.cache_clear)
 
 
