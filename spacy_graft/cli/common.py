@@ -73,8 +73,7 @@ class Terminated(KeyboardInterrupt):
     """SIGTERM has come, which ends a command like Ctrl-C: no file is left incomplete, no earlier model lost."""
 
 
-@contextmanager
-def terminated_in_order() -> Iterator[None]:
+def terminated_in_order() -> AbstractContextManager[None]:
     """Raise :class:`Terminated` when SIGTERM comes, as systems and schedulers send it to end a process."""
     last = -math.inf
 
@@ -85,21 +84,16 @@ def terminated_in_order() -> Iterator[None]:
             last = now
             raise Terminated
 
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGTERM, terminate)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
+    return handled_by(terminate, signal.SIGTERM)
 
 
 @contextmanager
-def handled_by(handler: Callable[[int, FrameType | None], Any] | signal.Handlers) -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM come to a handler; in another thread than the main one, nothing changes."""
+def handled_by(
+    handler: Callable[[int, FrameType | None], Any] | signal.Handlers, *numbers: signal.Signals
+) -> Iterator[None]:
+    """Let signals come to a handler; in another thread than the main one, nothing changes."""
     is_main = threading.current_thread() is threading.main_thread()
-    before = [(number, signal.signal(number, handler)) for number in ENDING if is_main]
+    before = [(number, signal.signal(number, handler)) for number in numbers if is_main]
     try:
         yield
     finally:
@@ -112,7 +106,7 @@ def held_back() -> Iterator[None]:
     """Let Ctrl-C and SIGTERM wait. While a process is forked, Python would discard the exceptions that they raise."""
     waiting: list[int] = []
     try:
-        with handled_by(lambda number, _: waiting.append(number)):
+        with handled_by(lambda number, _: waiting.append(number), *ENDING):
             yield
     finally:
         for number in dict.fromkeys(waiting):
@@ -121,7 +115,7 @@ def held_back() -> Iterator[None]:
 
 def undisturbed() -> AbstractContextManager[None]:
     """Ignore Ctrl-C and SIGTERM while what was there before is put back in its place."""
-    return handled_by(signal.SIG_IGN)
+    return handled_by(signal.SIG_IGN, *ENDING)
 
 
 def with_exit_codes(command: Callable[..., None]) -> Callable[..., None]:
