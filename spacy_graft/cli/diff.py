@@ -53,15 +53,10 @@ class Change:
     before: float
     after: float
 
-    @property
-    def size(self) -> float:
-        """Absolute difference of the weights."""
-        return abs(self.after - self.before)
-
 
 @dataclass(frozen=True)
 class ModelDifference:
-    """Differences between two models; changes are in descending order of their size.
+    """Differences between two models; the largest changes are first.
 
     Attributes
     ----------
@@ -194,8 +189,8 @@ def largest_change(key: FeatureKey, before: dict[str, float], after: dict[str, f
 
 
 def by_size(changes: Iterable[Change]) -> list[Change]:
-    """Sort changes in descending order of their size."""
-    return sorted(changes, key=lambda change: -change.size)
+    """Sort changes by the absolute difference of the weights, in descending order."""
+    return sorted(changes, key=lambda change: -abs(change.after - change.before))
 
 
 def limited_difference(difference: ModelDifference, top: int | None) -> dict[str, Any]:
