@@ -45,15 +45,12 @@ class Arc:
         Dependency label; empty if unknown.
     strength : float
         Share of the score of the arc.
-    parts : tuple of int
-        Indices of the contributions with the arc, in their order.
     """
 
     head: Span
     modifier: Span
     relation: str
     strength: float
-    parts: tuple[int, ...]
 
 
 def word_runs(length: int, words: Sequence[WordEvidence], cuts: Collection[int]) -> list[Run]:
@@ -99,10 +96,9 @@ def runs(length: int, contributions: Sequence[Contribution]) -> list[Run]:
 
 def arcs_of(contributions: Iterable[Contribution]) -> list[Arc]:
     """All arcs among the places, the strongest first; a contribution is divided equally among its arcs."""
-    strengths: dict[tuple[Span, Span], list[float]] = defaultdict(list)
-    parts: dict[tuple[Span, Span], list[int]] = defaultdict(list)
+    shares: dict[tuple[Span, Span], list[float]] = defaultdict(list)
     relations: dict[tuple[Span, Span], str] = {}
-    for k, contribution in enumerate(contributions):
+    for contribution in contributions:
         pairs = []
         for member in contribution.members:
             for place, relation in zip(member.places, member.relations or repeat(""), strict=False):
@@ -110,8 +106,6 @@ def arcs_of(contributions: Iterable[Contribution]) -> list[Arc]:
                     pairs.append((place[0], place[1]))
                     relations.setdefault(pairs[-1], relation)
         for pair in pairs:
-            strengths[pair].append(contribution.contribution / len(pairs))
-            if parts[pair][-1:] != [k]:
-                parts[pair].append(k)
-    found = [Arc(*pair, relations[pair], fsum(shares), tuple(parts[pair])) for pair, shares in strengths.items()]
+            shares[pair].append(contribution.contribution / len(pairs))
+    found = [Arc(*pair, relations[pair], fsum(of_pair)) for pair, of_pair in shares.items()]
     return sorted(found, key=lambda arc: -abs(arc.strength))
