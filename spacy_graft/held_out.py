@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -90,10 +90,11 @@ class MeanLoss(NamedTuple):
         return self.mean - least.mean > self.difference_error
 
 
+@dataclass(eq=False)
 class Judge:
     """Documents that judge probabilities by their targets.
 
-    Parameters
+    Attributes
     ----------
     targets : PlainTargets
     exclusive : bool
@@ -104,11 +105,10 @@ class Judge:
         Whether models have locked weights, which no temperature may change.
     """
 
-    def __init__(self, targets: PlainTargets, exclusive: bool, shares: np.ndarray, locked: bool = False) -> None:
-        self.targets = targets
-        self.exclusive = exclusive
-        self.shares = shares
-        self.locked = locked
+    targets: PlainTargets
+    exclusive: bool
+    shares: np.ndarray
+    locked: bool = False
 
     @cached_property
     def doubted(self) -> np.ndarray:

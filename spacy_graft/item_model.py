@@ -157,10 +157,11 @@ class NamedItems:
         return "".join(names)
 
 
+@dataclass(eq=False)
 class ItemSpace:
     """Items and their combinations as a space of features, by the names of the items.
 
-    Parameters
+    Attributes
     ----------
     owner : str
         The class that the options are of, for messages.
@@ -172,9 +173,6 @@ class ItemSpace:
         Factor of the penalty weights of combinations.
     more_names : sequence of str
         Further items that documents may have, beside those of the training documents, if these are no matrix.
-
-    Attributes
-    ----------
     names : sequence of str
         Of the items of the training documents.
     of_matrix : bool
@@ -188,26 +186,20 @@ class ItemSpace:
         If an option is out of bounds.
     """
 
-    def __init__(
-        self,
-        owner: str,
-        degree: int,
-        min_df: int,
-        combination_penalty_factor: float,
-        more_names: Sequence[str] = (),
-    ) -> None:
-        if not is_count(degree, 1, 3):
-            raise ValueError(f"{owner}: degree must be 1, 2 or 3, but is {degree!r}")
-        check_counts(owner, min_df=min_df)
-        check_factors(owner, combination_penalty_factor=combination_penalty_factor)
-        self.owner = owner
-        self.degree = degree
-        self.min_df = min_df
-        self.combination_penalty_factor = combination_penalty_factor
-        self.more_names = more_names
-        self.names: Sequence[str] = ()
-        self.of_matrix = False
-        self.columns: list[str] | None = None
+    owner: str
+    degree: int
+    min_df: int
+    combination_penalty_factor: float
+    more_names: Sequence[str] = ()
+    names: Sequence[str] = ()
+    of_matrix: bool = False
+    columns: list[str] | None = None
+
+    def __post_init__(self) -> None:
+        if not is_count(self.degree, 1, 3):
+            raise ValueError(f"{self.owner}: degree must be 1, 2 or 3, but is {self.degree!r}")
+        check_counts(self.owner, min_df=self.min_df)
+        check_factors(self.owner, combination_penalty_factor=self.combination_penalty_factor)
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what is made anew, so that equal models are saved alike."""
