@@ -129,20 +129,20 @@ class LabelTeacher(Teacher):
     ----------
     name : str
     digest : str
+        Empty if rows are not to be stored.
     labels : Labels
     cats : callable
         Returns the probabilities of texts.
     """
 
+    digest: str = ""
+
     def __init__(self, name: str, digest: str, labels: Labels, cats: Callable[[Sequence[str]], Iterable[Cats]]) -> None:
         self.name = name
+        self.digest = digest
+        self.is_stored = bool(digest)
         self.labels = labels
         self.cats = cats
-        self._digest = digest
-
-    @property
-    def digest(self) -> str:
-        return self._digest
 
     @property
     def width(self) -> int:
@@ -186,8 +186,6 @@ def naming_texts(name: str, texts: Sequence[str], first: int) -> Iterator[None]:
 
 class FileTeacher(LabelTeacher):
     """Probabilities of the same texts in the same order, from a file."""
-
-    is_stored = False
 
     def __init__(self, path: Path, labels: Labels) -> None:
         super().__init__(str(path), "", labels, lambda texts: ())
@@ -252,9 +250,7 @@ def function_teacher(function: Callable[[Sequence[str]], Iterable[Cats]], labels
         digest = digest_of(["function", name, identity_of(function), sorted(labels.names)])
     except (OSError, TypeError, ValueError):
         digest = ""
-    teacher = LabelTeacher(name, digest, labels, function)
-    teacher.is_stored = bool(digest)
-    return teacher
+    return LabelTeacher(name, digest, labels, function)
 
 
 def identity_of(function: Any, before: list[Any] | None = None) -> list[Any]:
