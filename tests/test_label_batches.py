@@ -17,7 +17,7 @@ from spacy.training import Example
 import spacy_graft
 from conftest import make_example, make_nlp
 from spacy_graft import CoordinateAscent, Grafting, GraftingPath, GraftTextClassifier
-from spacy_graft.checks.corpus import is_usable
+from spacy_graft.checks.corpus import check_corpus
 from spacy_graft.checks.evaluation import calibration_metrics
 from spacy_graft.checks.memory import BYTES_PER_DOCUMENT_LABEL, estimate_memory
 from spacy_graft.graft import label_batches, memory
@@ -361,7 +361,7 @@ def test_complete_documents_without_a_label_count_as_all_others():
         figures = calibration_metrics(LabelColumns.of(scored, component.labels), exclusive=False)
         scores = dataset_scores(component, scored)
         n_decisions = sum(1 for n, example in enumerate(scored) for _ in decisions_about(component, n, example))
-        usable = sum(is_usable(example.reference, exclusive=False) for example in examples)
+        usable = check_corpus(examples, [], exclusive=False).train.n_usable
         found.append((figures, scores.log_loss, scores.n_documents, n_decisions, usable))
     assert found[0] == found[1]
     assert found[0][-1] == len(examples)

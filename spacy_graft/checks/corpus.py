@@ -192,8 +192,8 @@ class SplitReader:
 
     def _add(self, doc: Doc, number: int, name: str) -> None:
         report = self.report
-        is_taken = is_usable(doc, report.exclusive)
-        positive = positive_labels(doc.cats) if is_taken or has_valid_annotation(doc) else frozenset()
+        refused = self._refused_like(doc)
+        positive = frozenset() if refused is report.bad_values else positive_labels(doc.cats)
         labels = self.label_sets.setdefault(positive, positive)
         report.n_documents = number
         report.label_counts.update(labels)
@@ -204,17 +204,20 @@ class SplitReader:
         text = document_text(doc).strip()
         if not text:
             report.without_text.append(name)
-        if not is_taken:
+        if refused is not None:
             report.unusable.add(number)
-            self._alike(doc).append(name)
+            refused.append(name)
         if text:
             self._compare(hash(text), name, labels)
 
-    def _alike(self, doc: Doc) -> list[str]:
-        """The documents that training refuses for the same reason."""
+    def _refused_like(self, doc: Doc) -> list[str] | None:
+        """The documents that training refuses for the same reason; None if it takes this one."""
+        exclusive, values = self.report.exclusive, doc.cats.values()
         if not has_valid_annotation(doc):
             return self.report.bad_values
-        return self.report.bad_sums if has_labels(doc, self.report.exclusive) else self.report.without_labels
+        if not (any(values) if exclusive else is_annotated(doc)):
+            return self.report.without_labels
+        return self.report.bad_sums if exclusive and not sum_to_one(values) else None
 
     def _compare(self, key: int, name: str, labels: frozenset[str]) -> None:
         """Record a document whose text occurred before."""
@@ -229,18 +232,6 @@ def example_name(example: Example, number: int) -> str:
     """Return the id of an example, or where it is in its file, or else its number."""
     user_data = example.reference.user_data
     return repr(user_data[ID_KEY]) if ID_KEY in user_data else user_data.get(PLACE_KEY, f"#{number}")
-
-
-def has_labels(doc: Doc, exclusive: bool) -> bool:
-    """Return whether a document is annotated; with exclusive labels, one of the values must not be 0."""
-    return any(doc.cats.values()) if exclusive else is_annotated(doc)
-
-
-def is_usable(doc: Doc, exclusive: bool) -> bool:
-    """Return whether training takes the document."""
-    if not has_valid_annotation(doc) or not has_labels(doc, exclusive):
-        return False
-    return not exclusive or sum_to_one(doc.cats.values())
 
 
 def has_valid_annotation(doc: Doc) -> bool:
