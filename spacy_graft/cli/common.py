@@ -202,8 +202,13 @@ def load_pipeline(model: str, component: str | None = None) -> tuple[Language, T
     ValueError
         If the component is not found, or there are several and no name is given.
     """
+    from ..pipeline.components import graft_component
+
     nlp = any_pipeline(model)
-    return nlp, trained_component(nlp, component, model)
+    graft = graft_component(nlp, component, model)
+    if not graft.is_initialized:
+        raise CommandError(f"The component {graft.name!r} of {model} has no weights yet. Train it first.")
+    return nlp, graft
 
 
 def is_there(model: str) -> bool:
@@ -375,16 +380,6 @@ def require_held_by_config(*values: str | None) -> None:
             raise CommandError(f"{value}: configs of spaCy cannot hold names with '$'. Give another name, or a copy.")
         if value is not None and unpaired_surrogate(value) is not None:  # what is not UTF-8, in Python
             raise CommandError(f"{printable(value)}: spaCy takes names in UTF-8 only. Give another name, or a copy.")
-
-
-def trained_component(nlp: Language, name: str | None, source: str) -> TextCatGraft:
-    """Return the graft component of that name, or the only one; a CommandError if it is not trained."""
-    from ..pipeline.components import graft_component
-
-    component = graft_component(nlp, name, source)
-    if not component.is_initialized:
-        raise CommandError(f"The component {component.name!r} of {source} has no weights yet. Train it first.")
-    return component
 
 
 def wants_table(format: OutputFormat | None) -> bool:
