@@ -410,11 +410,8 @@ class GraftTextClassifier(LinearClassifier):
         names = super().get_feature_names_out()
         if len(set(self._texts.readers) - {VECTORS_READER}) == 1:
             return names
-        return np.array([f"{block}__{name}" for block, name in zip(self._blocks, names, strict=True)], object)
-
-    @property
-    def _blocks(self) -> tuple[str, ...]:
-        return self._texts.snapshot.features.blocks
+        blocks = self._texts.snapshot.features.blocks
+        return np.array([f"{block}__{name}" for block, name in zip(blocks, names, strict=True)], object)
 
     def features(self) -> list[Feature]:
         """Return the features of the model, by falling effect: those that decide most come first."""
