@@ -71,11 +71,8 @@ class CorpusVocabulary:
         """Return the presence matrix, of int8 ones; raise a ValueError that names the ``owner`` if there is none."""
         if self.presence is None:
             raise ValueError(f"{owner} needs the documents of each feature, but the vocabulary has names only")
-        ones = sparse.csr_array(self.presence, copy=True)
-        ones.sum_duplicates()
-        ones.eliminate_zeros()
-        ones.data = np.ones(ones.nnz, np.int8)
-        return ones
+        # A copy: what is compared is brought into order in place.
+        return sparse.csr_array(sparse.csr_array(self.presence, copy=True) != 0, dtype=np.int8)
 
 
 def rows_of(bags: Sequence[np.ndarray], n: int) -> sparse.csr_array:
