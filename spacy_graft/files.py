@@ -256,10 +256,9 @@ def as_number(cell: str) -> float | str:
 
 def json_object(path: str | Path, number: int, line: bytes) -> dict[str, Any]:
     """Parse a line of JSON; raise a BadLineError if it is not an object."""
+    text = decoded_line(path, number, line)
     try:
-        record = json.loads(decoded_line(path, number, line))
-    except BadLineError:
-        raise
+        record = json.loads(text)
     except (ValueError, RecursionError) as error:
         if line.strip() in (b"[", b"{"):
             raise BadLineError(
