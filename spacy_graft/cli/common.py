@@ -382,8 +382,8 @@ def require_held_by_config(*values: str | None) -> None:
             raise CommandError(f"{printable(value)}: spaCy takes names in UTF-8 only. Give another name, or a copy.")
 
 
-def wants_table(format: OutputFormat | None) -> bool:
-    """Return whether to print a table: as chosen, or by default on a terminal."""
+def wants_table(format: StrEnum | None) -> bool:
+    """Return whether to print a table: as chosen, or by default on a terminal. Some commands have more formats."""
     return sys.stdout.isatty() if format is None else format == OutputFormat.table
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import sys
 from collections import Counter
 from dataclasses import asdict
 from enum import StrEnum
@@ -23,6 +22,7 @@ from .common import (
     print_file,
     print_json,
     print_tables,
+    wants_table,
 )
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def features_command(
     found = features_by_effect(graft.features(), label)[:top]
     if format == FeatureFormat.csv:
         write_csv(found, graft.labels if label is None else (label,))
-    elif format == FeatureFormat.table or (format is None and sys.stdout.isatty()):
+    elif wants_table(format):
         print_tables(feature_table(found, label))
     else:
         for feature in found:
