@@ -73,12 +73,8 @@ MODULES = {
     "GraftRanker": ".ranker",
     "GraftTextClassifier": ".text_classifier",
     "Constraints": ".graft.constraints",
-    "CoordinateAscent": ".graft.settings",
-    "Grafting": ".graft.settings",
-    "GraftingPath": ".graft.settings",
-    "Dask": ".index.places",
-    "InMemory": ".index.places",
-    "OnDisk": ".index.places",
+    **dict.fromkeys(("CoordinateAscent", "Grafting", "GraftingPath"), ".graft.settings"),
+    **dict.fromkeys(("Dask", "InMemory", "OnDisk"), ".index.places"),
     "WordVectors": ".vectors.word_vectors",
 }
 

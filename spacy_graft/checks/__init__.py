@@ -30,18 +30,10 @@ __all__ = [
 ]
 
 _MODULE_OF = {
-    "BlockSize": ".memory",
-    "CorpusReport": ".corpus",
-    "Finding": ".corpus",
-    "LabelIssue": ".labels",
-    "MemoryEstimate": ".memory",
-    "SignificanceReport": ".association",
-    "SignificantFeature": ".association",
-    "SplitReport": ".corpus",
-    "check_corpus": ".corpus",
-    "estimate_memory": ".memory",
-    "label_errors": ".labels",
-    "significance": ".association",
+    **dict.fromkeys(("SignificanceReport", "SignificantFeature", "significance"), ".association"),
+    **dict.fromkeys(("CorpusReport", "Finding", "SplitReport", "check_corpus"), ".corpus"),
+    **dict.fromkeys(("LabelIssue", "label_errors"), ".labels"),
+    **dict.fromkeys(("BlockSize", "MemoryEstimate", "estimate_memory"), ".memory"),
 }
 
 
