@@ -152,9 +152,12 @@ def restored_labels(saved: dict[str, Any]) -> tuple[np.ndarray, bool, np.dtype[A
     """The arguments of :func:`saved_labels`; a ValueError for other values than it gave."""
     labels, dtype, exclusive, matrix = checked_values(saved, classes=list, dtype=str, exclusive=bool, matrix=str)
     try:
-        return np.array(labels, label_dtype(dtype)), exclusive, label_dtype(matrix) if matrix else None
+        classes, of_matrix = np.array(labels, label_dtype(dtype)), label_dtype(matrix) if matrix else None
     except (TypeError, ValueError, OverflowError) as error:
         raise damaged_model(f"its labels are not those of a model ({error})") from error
+    if len(set(classes.tolist())) < len(classes):
+        raise damaged_model("its labels are not those of a model (one is there twice)")
+    return classes, exclusive, of_matrix
 
 
 def label_dtype(name: str) -> np.dtype[Any]:

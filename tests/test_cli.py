@@ -653,12 +653,25 @@ def test_classify_writes_json_lines_alone(pipeline: Path, texts: Path, name: str
     assert not Path(name).exists()
 
 
-@pytest.mark.filterwarnings("default:.*are not scored")
+@pytest.mark.filterwarnings("default:.*are left out")
 def test_a_card_of_documents_with_other_labels(pipeline: Path, tmp_path: Path, dev_records: list[Record]) -> None:
     data = write_jsonl(tmp_path / "data.jsonl", [*dev_records, {"text": "a new one", "label": "other"}])
     result = call("report", pipeline, "--card", tmp_path / "card.md", "--data", data)
-    assert "1 of 31 documents are not scored" in result.stderr
-    assert "30" in (tmp_path / "card.md").read_text()
+    assert "1 of 31 documents are left out of all scores" in result.stderr
+    assert "30 documents" in (tmp_path / "card.md").read_text()
+    write_jsonl(data, [*dev_records, {"text": "a new one", "label": {}}])
+    assert "1 of 31" in call("report", pipeline, "--card", tmp_path / "card.md", "--data", data).stderr
+    write_jsonl(data, [{"text": "a new one", "label": "other"}])
+    message = refused("report", pipeline, "--card", tmp_path / "card.md", "--data", data)
+    assert "Its labels: 'food', 'music', 'sport'; those of the documents: 'other'" in message
+
+
+def test_a_page_of_no_documents(pipeline: Path, tmp_path: Path) -> None:
+    data = write_jsonl(tmp_path / "data.jsonl", [])
+    for option in ("--html", "--card"):
+        path = tmp_path / f"report.{'md' if option == '--card' else 'html'}"
+        assert "has no documents" in refused("report", pipeline, option, path, "--data", data)
+        assert not path.exists()
 
 
 def test_an_edit_of_nothing(pipeline: Path, tmp_path: Path) -> None:

@@ -164,6 +164,7 @@ def test_a_file_of_another_estimator_is_named(tmp_path):
     [
         {"class": "GraftRanker"},
         {"labels": {}},
+        {"labels": {"classes": [-1, "-"], "dtype": "<U1", "exclusive": True, "matrix": ""}},
         {"space": {}},
         {"space": {"names": ["not", "good"], "of_matrix": False, "columns": []}},
         {"space": {"names": ["not", "good", "long", "good"], "of_matrix": False, "columns": []}},

@@ -420,6 +420,22 @@ def test_there_must_be_examples_and_one_trained_component(several: Language) -> 
         spacy_graft.calibrate(nlp, dev_of(nlp))
 
 
+@pytest.mark.parametrize("factory", ["textcat_graft", MULTILABEL])
+def test_a_label_that_is_not_trained_yet_is_refused(factory: str) -> None:
+    """No temperature makes it possible, and the highest would be chosen."""
+    nlp = make_nlp(factory, keep_corpus=True)
+    records = noisy_records(60, 0)
+    spacy_graft.fit(nlp, make_examples(nlp, records))
+    component_of(nlp).add_label("new")
+    before = nlp("salt").cats
+    examples = make_examples(nlp, noisy_records(40, 1))
+    cats = {**dict.fromkeys(TELLING, 0.0), "new": 1.0}
+    with pytest.raises(ValueError, match=r"not been trained yet \('new'\)"):
+        spacy_graft.calibrate(nlp, [*examples, make_example(nlp, "a text", cats)])
+    assert nlp("salt").cats == before
+    spacy_graft.calibrate(nlp, examples)
+
+
 def test_examples_without_a_known_label(nlp: Language) -> None:
     several = make_nlp("textcat_graft_multilabel")
     examples = [make_example(several, f"{word} text", {"a": float(word == "salt")}) for word in ("salt", "goal") * 6]

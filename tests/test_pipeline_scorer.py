@@ -108,6 +108,14 @@ def test_soft_targets_are_scored_as_hard_ones(exclusive: bool, blank: Language) 
     assert scores[0]["cats_macro_auc"] == 0.75
 
 
+def test_of_equal_targets_the_first_label_is_right(blank: Language) -> None:
+    """In the order of the component, whatever that of the document."""
+    examples = [make_example(blank, "text", cats) for cats in ({"a": 0.5, "b": 0.5}, {"b": 0.5, "a": 0.5})]
+    for example in examples:
+        example.predicted.cats = A
+    assert make_textcat_scorer()(examples, labels=LABELS, threshold=0.5)["cats_micro_f"] == 1.0
+
+
 @pytest.mark.parametrize("other", [{"X": 1.0, "Y": 0.0}, {"X": 0.95, "Y": 0.05}])
 def test_labels_of_other_components_are_not_scored(other: dict[str, float], blank: Language) -> None:
     """The label of the document is that of the component, even if another component's is more certain."""

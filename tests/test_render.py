@@ -570,6 +570,9 @@ def test_documents_without_a_label_are_not_judged(fitted: Language, dev_records:
     assert (figures.n_documents, figures.n_judged, figures.n_wrong) == (20, 10, 1)
     html = spacy_graft.render(fitted, style="global", examples=iter(examples))
     assert "20 documents, 10 of them with labels of the model, <b>1</b> with errors (10.0%)" in html
+    for example in examples[:10]:
+        example.reference.cats = {"food": 0.5, "weather": 0.5}
+    assert dataset_figures(component, examples, False) == figures
 
 
 def test_a_data_set_with_other_labels_is_refused(fitted: Language) -> None:

@@ -19,7 +19,7 @@ from ..messages import listed_in_part
 from ..metrics import LEAST_RIGHT, reliability
 from ..pipeline.calibrate import Quality
 from ..pipeline.components import later_components_disabled
-from ..pipeline.dataset import no_label
+from ..pipeline.dataset import LEFT_OUT, no_label
 from ..pipeline.judging import can_judge, warn_of_trained
 from ..pipeline.scorer import LabelColumns, Scored, textcat_multilabel_score, textcat_score
 from ..pipeline.targets import COMPLETE_KEY, SUM_TOLERANCE, is_complete
@@ -169,11 +169,7 @@ def evaluate(nlp: Language, component: TextCatGraft, examples: Iterable[Example]
         raise no_label(component, len(examples), (label for one in examples for label in one.reference.cats))
     warn_of_unknown_labels(nlp, examples)
     if n_left := len(examples) - len(scored):
-        warnings.warn(
-            f"{n_left:,} of {len(examples):,} documents are left out of all scores: they have no label of the "
-            f"component.",
-            stacklevel=2,
-        )
+        warnings.warn(LEFT_OUT.format(n_left=n_left, n=len(examples)), stacklevel=2)
     warn_of_trained(component, texts)
     scorer = textcat_score if component.exclusive else textcat_multilabel_score
     scores = scorer(scored, **{**component.scoring_options(), "labels": component.labels})

@@ -138,8 +138,12 @@ def card_page(nlp: Language, graft: TextCatGraft, data: Path | None, text_field:
 def labelled_documents(
     nlp: Language, graft: TextCatGraft, data: Path, text_field: str, label_field: str
 ) -> Iterator[Example]:
-    """Read labelled documents, with the annotation that the component needs."""
+    """Read labelled documents, with the annotation that the component needs; a CommandError if there are none."""
     from ..pipeline.annotation import annotated_before
     from ..pipeline.reader import JsonlCorpus
 
-    return annotated_before(nlp, graft, JsonlCorpus(data, text_field, label_field)(nlp))
+    examples = annotated_before(nlp, graft, JsonlCorpus(data, text_field, label_field)(nlp))
+    if (first := next(examples, None)) is None:
+        raise CommandError(f"{data} has no documents.")
+    yield first
+    yield from examples

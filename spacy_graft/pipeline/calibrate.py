@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,14 @@ from spacy.training import Example
 
 from .. import metrics
 from ..extract.unread import document_text
+from ..messages import listed_in_part
+from ..model.sparse_linear import snapshot_of
 from .annotation import annotated_before
 from .card import add_card
 from .components import graft_component
 from .judging import warn_of_trained
 from .targets import Targets
-from .textcat import TextCatGraft, TextCatGraftMultilabel
+from .textcat import NEVER, TextCatGraft, TextCatGraftMultilabel
 
 #: With fewer positive documents, the threshold with the best F1 on them is a matter of luck (``docs/accuracy.md``).
 FEWEST_POSITIVE = 50
@@ -115,8 +118,8 @@ def calibrate(
     ------
     ValueError
         If the pipeline does not have exactly one enabled graft component, if the component has no weights, if there are
-        no examples, none has a label, or an annotation is invalid; or if weights are locked, but a temperature is asked
-        for.
+        no examples, none has a label, or an annotation is invalid; if some have a label that is not trained yet; or if
+        weights are locked, but a temperature is asked for.
 
     Warns
     -----
@@ -132,6 +135,7 @@ def calibrate(
             f"take back the locks with edit."
         )
     documents = read_documents(component, list(annotated_before(nlp, component, examples)))
+    refuse_untrained(component, documents)
     warn_of_trained(component, (document_text(example.reference) for example in documents.examples))
     before = quality(component, documents)
     divisor = fit_temperature(component, documents) if temperature else 1.0
@@ -160,6 +164,18 @@ def read_documents(component: TextCatGraft, examples: list[Example], skips_unkno
             f"[{component.name}] None of the {len(examples)} examples has a label to calibrate by: annotate doc.cats."
         )
     return LabelledDocuments(examples, targets)
+
+
+def refuse_untrained(component: TextCatGraft, documents: LabelledDocuments) -> None:
+    """Raise a ValueError if documents have labels that were added after training, whose probability is 0."""
+    has_label = (documents.targets.values * documents.targets.known).any(axis=0)
+    # NEVER may have been divided by a temperature since.
+    is_new = snapshot_of(component.model).intercepts < NEVER / 1e3
+    if untrained := list(compress(component.labels, has_label & is_new)):
+        raise ValueError(
+            f"[{component.name}] Some of the examples have labels that have been added and not been trained yet "
+            f"({listed_in_part(untrained)}). Train them first, with nlp.update, or leave these examples out."
+        )
 
 
 def quality(component: TextCatGraft, documents: LabelledDocuments) -> Quality:

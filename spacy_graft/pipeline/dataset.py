@@ -21,6 +21,10 @@ from .textcat import TextCatGraft, TextCatGraftMultilabel
 
 #: Errors that are shown, the most confident ones.
 MAX_ERRORS = 50
+LEFT_OUT = (
+    "{n_left:,} of {n:,} documents are left out of all scores: they have no label, or labels that the component does "
+    "not have."
+)
 
 
 class Decision(NamedTuple):
@@ -73,7 +77,7 @@ def dataset_figures(component: TextCatGraft, examples: Iterable[Example], fragme
     n_documents = n_errors = 0
     for n_documents, example in enumerate(examples, start=1):
         labels.update(example.reference.cats)
-        if can_judge(component, example):
+        if is_judged := can_judge(component, example):
             judged.append(document_text(example.reference))
         names: set[tuple[str, str]] = set()
         deciding: set[tuple[str, str]] = set()
@@ -82,7 +86,7 @@ def dataset_figures(component: TextCatGraft, examples: Iterable[Example], fragme
                 names.add(name)
                 if contribution * decision.margin > decision.margin**2:
                     deciding.add(name)
-            if decision.error is not None:
+            if is_judged and decision.error is not None:
                 errors = nlargest(MAX_ERRORS, [*errors, decision.error], key=lambda error: error.confidence)
                 wrong.add(n_documents)
                 n_errors += 1
@@ -129,13 +133,12 @@ def decisions_about(component: TextCatGraft, number: int, example: Example) -> I
     doc = example.predicted
     cats = {label: example.reference.cats.get(label, 0.0) for label in component.labels}
     best = component.explain_best(doc).best
-    most = max(cats.values(), default=0.0)
-    right = [label for label, value in cats.items() if value == most > 0.0]
-    if not right or best.label in right:
+    right = max(cats, key=cats.__getitem__)
+    if not cats[right] or best.label == right:
         yield Decision(best, best.score, None)
         return
-    against = component.explain_best(doc, best.label, against=right[0]).best
-    yield Decision(best, best.score, ExplainedError(number, best.label, right[0], best.probability, against))
+    against = component.explain_best(doc, best.label, against=right).best
+    yield Decision(best, best.score, ExplainedError(number, best.label, right, best.probability, against))
 
 
 def independent_decisions(component: TextCatGraftMultilabel, number: int, example: Example) -> Iterator[Decision]:

@@ -14,8 +14,8 @@ from spacy.training import Example
 from ..extract.unread import document_text
 from ..metrics import LEAST_RIGHT, clopper_pearson, document_losses, mask
 from .calibrate import Quality, predict_examples, quality, read_documents
+from .dataset import LEFT_OUT, no_label
 from .judging import can_judge, chose_model, warn_of_trained
-from .targets import is_annotated
 from .textcat import TextCatGraft
 
 #: Bootstrap samples of the documents, and the probability of all intervals.
@@ -98,16 +98,11 @@ def dataset_scores(component: TextCatGraft, examples: list[Example]) -> DatasetS
         If examples are left out because they have other labels, or none; or if they are those of dev, which the
         model was trained on in the end.
     """
-    annotated_examples = [example for example in examples if is_annotated(example.reference)]
-    judged = [example for example in annotated_examples if can_judge(component, example)]
+    judged = [example for example in examples if can_judge(component, example)]
     if not judged:
-        raise ValueError(f"[{component.name}] None of the {len(examples)} documents has a label: there are no scores.")
-    if len(judged) < len(annotated_examples):
-        warnings.warn(
-            f"[{component.name}] {len(annotated_examples) - len(judged):,} of {len(annotated_examples):,} documents "
-            f"are not scored: they have no label, or labels that the component does not have.",
-            stacklevel=3,
-        )
+        raise no_label(component, len(examples), (label for one in examples for label in one.reference.cats))
+    if n_left := len(examples) - len(judged):
+        warnings.warn(LEFT_OUT.format(n_left=n_left, n=len(examples)), stacklevel=3)
     texts = [document_text(example.reference) for example in judged]
     warn_of_trained(component, texts)
     documents = read_documents(component, judged, skips_unknown=True)

@@ -126,12 +126,13 @@ def hardened(examples: Iterable[Example], labels: Sequence[str], exclusive: bool
     """The examples; in the place of those with targets between 0 and 1, others with targets that are 0 or 1.
 
     F1 and AUC are about labels that are right or wrong; spaCy's AUC of other targets is no number. The right label is
-    the one with the largest target, or if labels are independent each of at least 0.5. Labels of other components do
-    not count.
+    the first one with the largest target, or if labels are independent each of at least 0.5. Labels of other components
+    do not count.
     """
-    known, found = frozenset(labels), []
+    found = []
     for example in examples:
-        cats = {label: value for label, value in example.reference.cats.items() if label in known}
+        gold = example.reference.cats
+        cats = {label: gold[label] for label in labels if label in gold}
         is_hard = all(value in (0.0, 1.0) for value in cats.values())
         found.append(example if is_hard else hard_example(example, cats, exclusive))
     return found
