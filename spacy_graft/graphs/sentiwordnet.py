@@ -57,8 +57,10 @@ class SentiWordNet:
     path : str or Path, optional
         The file, a folder or zip file with it, or a folder of NLTK's data. By default, ``NLTK_DATA`` and the
         folders of NLTK are searched.
-    positive, negative : float
-        Least score, and least negated score, of a member of the classes; above 0.
+    positive : float
+        Least score of a member of the positive class; above 0.
+    negative : float
+        Least negated score of a member of the negative class; above 0.
     min_df : int
         Least number of documents of a member. Values above 1 need a vocabulary with documents.
     neighbours : int
