@@ -96,8 +96,8 @@ def show_command(
     """Print the report of a network, or neighbours of a vertex.
 
     Neighbours are in descending order of the edges' weights. The weight of a vertex is pulled towards a weighted mean
-    of its neighbours' weights: share is a neighbour's part in that of its kind, similar or dissimilar. weight is that of the edge from the vertex to
-    the neighbour, reverse weight that of the opposite edge.
+    of its neighbours' weights: share is a neighbour's part in that of its kind, similar or dissimilar. weight is that
+    of the edge from the vertex to the neighbour, reverse weight that of the opposite edge.
     """
     graph = read_graph(file)
     if name is None:

@@ -73,8 +73,8 @@ def report_command(
     """Print the report of a model's training.
 
     It has the L1 strength, numbers of features, and the duality gap. Of a path whose points were judged by held-out
-    documents, it also has "best", the last one that these do not tell from the one with the least log-loss, and "one_se",
-    the smallest within one standard error of that: the model that training with parsimony = "one_se" takes.
+    documents, it also has "best", the last one that these do not tell from the one with the least log-loss, and
+    "one_se", the smallest within one standard error of that: the model that training with parsimony = "one_se" takes.
     """
     if data is not None and html is None and card is None:
         raise CommandError("--data is for the page and the card: give --html FILE or --card FILE as well.")
