@@ -61,7 +61,7 @@ def edit_command(
         list[str] | None,
         typer.Option(
             metavar="NAME=LABEL:WEIGHT",
-            help="Weight of a feature that is not trained. With a = in NAME or LABEL, the longest label that fits is meant.",
+            help="Weight of a feature that is not trained. With = in names or labels, the longest label that fits is meant.",
         ),
     ] = None,
     data: Annotated[
