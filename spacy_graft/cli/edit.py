@@ -61,7 +61,7 @@ def edit_command(
         list[str] | None,
         typer.Option(
             metavar="NAME=LABEL:WEIGHT",
-            help="Weight of a feature that is not trained. With = in names or labels, the longest label that fits is meant.",
+            help="Weight of a feature that is not trained. Of several labels that fit, the longest is meant.",
         ),
     ] = None,
     data: Annotated[
