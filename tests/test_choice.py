@@ -208,6 +208,52 @@ def test_a_fit_that_starts_again_is_judged_at_all_points(options: dict[str, Any]
     assert chosen[0] == chosen[1]
 
 
+@pytest.mark.parametrize("retrain", [False, True])
+@pytest.mark.parametrize("options", [{}, {"max_features": 5}, {"penalty": "l2", "l1_min_ratio": 0.5}])
+def test_nothing_is_concluded_while_documents_come(
+    options: dict[str, Any], retrain: bool, noisy: list[Record], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first ones would choose for all. And ``cats_choice`` does not fall where a fit starts again."""
+    monkeypatch.setattr(training, "ENOUGH_HELD_OUT", 0)
+    reports = []
+    for first in (20, 160):
+        nlp = make_nlp(learner={**AUTO, **options, "retrain": retrain})
+        train, dev = split(nlp, noisy)
+        nlp.initialize(lambda train=train, first=first: train[:first])
+        scores = []
+        for start in (*range(0, 160, 40), *[0] * (AUTO["steps"] + 2)):
+            nlp.update(train[start : start + 40])
+            scores.append(nlp.evaluate(dev)["cats_choice"])
+        assert scores == sorted(scores)
+        reports.append(replace(component_of(nlp).report, seconds={}))
+    assert reports[0] == reports[1]
+    assert reports[0].n_documents == 160 + len(dev) * retrain
+
+
+def test_documents_that_come_to_be_trained_on_are_warned_of(noisy: list[Record]) -> None:
+    nlp = make_nlp(learner=AUTO)
+    train, _ = split(nlp, noisy)
+    nlp.initialize(lambda: train[:20])
+    nlp.update(train[:20])
+    nlp.evaluate(train[80:])
+    nlp.update(train)
+    with pytest.warns(UserWarning, match="80 of the 80 held-out documents that choose the model are training"):
+        nlp.evaluate(train[80:])
+
+
+@pytest.mark.filterwarnings("ignore:.*No training document is positive for")
+def test_a_label_that_is_added_in_a_loop_has_no_choice_yet(noisy: list[Record]) -> None:
+    nlp = make_nlp(learner=AUTO)
+    train, dev = split(nlp, noisy)
+    nlp.initialize(lambda: train)
+    nlp.update(train[:4])
+    nlp.evaluate(dev)
+    component_of(nlp).add_label("new")
+    assert "cats_log_loss" not in nlp.evaluate(dev)
+    nlp.update(train[:4])
+    assert "cats_log_loss" in nlp.evaluate(dev)
+
+
 def test_other_documents_choose_nothing(noisy: list[Record]) -> None:
     nlp = make_nlp(learner=AUTO)
     train, dev = split(nlp, noisy)

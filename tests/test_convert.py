@@ -104,6 +104,13 @@ def test_an_empty_text_without_labels_comes_back(name: str, tmp_path: Path) -> N
     assert [record["text"] for record in converted(records, name, tmp_path, "--lang", "xx")] == ["x", "", "y"]
 
 
+@pytest.mark.parametrize("name", FORMS)
+def test_a_label_that_no_text_has_is_kept(name: str, tmp_path: Path) -> None:
+    records = [{"text": f"t{k}", "label": {"a": float(k % 2), "b": 0.0}} for k in range(3)]
+    found = converted(records, name, tmp_path, "--lang", "xx")
+    assert [record["label"] for record in found] == [record["label"] for record in records]
+
+
 def test_complete_documents_have_none_of_the_other_labels(tmp_path: Path) -> None:
     docs = []
     for text, cats in (("x", {"a": 1.0, "zero": 0.0}), ("y", {}), ("z", {"b": 0.5})):

@@ -267,8 +267,8 @@ def test_safetensors_files_that_are_none(tmp_path, word_list):
         with pytest.raises(ValueError, match="no safetensors file"):
             safetensors_vectors(path, word_list)(None)
     safetensors(path, {"a": ("F32", VECTORS), "b": ("F32", VECTORS)})
-    for tensor, problem in ((None, "several tables of vectors"), ("c", "no table 'c'")):
-        with pytest.raises(ValueError, match=f"there are {problem}.*'a', 'b'"):
+    for tensor, problem in ((None, "are several tables of vectors"), ("c", "is no table 'c'")):
+        with pytest.raises(ValueError, match=f"there {problem}.*'a', 'b'"):
             safetensors_vectors(path, word_list, tensor)(None)
     safetensors(path, {"a": ("F32", VECTORS[0])})
     with pytest.raises(ValueError, match="has no table of vectors, which has two dimensions"):

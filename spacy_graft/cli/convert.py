@@ -77,22 +77,31 @@ class Summary:
         How many documents have each key, in the order of its first appearance.
     is_exclusive : bool
         Whether each document has one label, so that labels are taken to exclude each other.
+    found : set of str
+        The labels that would be found where mappings to 0 or 1 are written as lists: those that documents have.
     """
 
     n_documents: int
     keys: dict[str, int]
     is_exclusive: bool
+    found: set[str]
 
     @classmethod
     def of(cls, corpus: JsonlCorpus, update: Callable[[str], None]) -> Summary:
         """Read and check a corpus."""
-        n_documents, is_exclusive, keys = 0, True, Counter[str]()
+        from ..pipeline.contents import CompleteLabels
+
+        n_documents, is_exclusive, keys, found = 0, True, Counter[str](), set[str]()
         labels, label_field = corpus.labels, corpus.label_field or ""
-        for _, record in with_count(corpus.records(), update, "documents checked"):
+        for number, record in with_count(corpus.records(), update, "documents checked"):
             n_documents += 1
             keys.update(record.keys())
             is_exclusive = is_exclusive and is_single(record[label_field])
-        return cls(n_documents, keys, is_exclusive and bool(labels))
+            if isinstance(value := record.get(label_field), dict) and not is_hard(value):
+                found.update(labels if isinstance(value, CompleteLabels) else value)
+            elif labels:
+                found.update(corpus.positive(number, record))
+        return cls(n_documents, keys, is_exclusive and bool(labels), found)
 
 
 @dataclass(frozen=True)
@@ -122,18 +131,27 @@ class ConvertedTexts:
         return self.corpus.label_field
 
     def plain_labels(self, number: int, record: dict[str, Any]) -> Any:
-        """The labels of a document; of a mapping to 0 or 1, a list of labels, or one if every text has one."""
+        """The labels of a document; of a mapping to 0 or 1, a list of labels, or one if every text has one.
+
+        A label that no text has is only known by a mapping.
+        """
         from ..pipeline.contents import CompleteLabels
 
         value, exclusive = record[self.label_key], self.summary.is_exclusive
         if isinstance(value, dict):
             if isinstance(value, CompleteLabels):
                 value = dict.fromkeys(self.corpus.labels, 0.0) | value
-            is_known = exclusive or value.keys() == set(self.corpus.labels)
-            if not value or not is_known or not {*value.values()} <= {0, 1}:
+            labels = set(self.corpus.labels)
+            is_known = self.summary.found == labels and (exclusive or value.keys() == labels)
+            if not value or not is_known or not is_hard(value):
                 return value
             value = sorted(self.corpus.positive(number, record))
         return value[0] if exclusive and isinstance(value, list) else value
+
+
+def is_hard(value: dict[str, Any]) -> bool:
+    """Whether a mapping of labels has no values but 0 and 1."""
+    return {*value.values()} <= {0, 1}
 
 
 Writer = Callable[[ConvertedTexts, Path], None]

@@ -29,6 +29,7 @@ from ..held_out import (
 from ..model.snapshot import Snapshot, scorer_of_solutions
 from ..strengths import is_better_strength
 from .corpus import ExtractedCorpus
+from .loop import CHOICE, LOG_LOSS
 from .targets import WEIGHT_KEY
 
 if TYPE_CHECKING:
@@ -109,6 +110,8 @@ class HeldOut(Judge):
         #: The number of each text that has not been read elsewhere.
         self._numbers = {text: number for number, text in enumerate(texts) if text is not None}
         self._scored: tuple[Snapshot, np.ndarray] | None = None
+        #: Whether they have been compared with the training documents.
+        self.is_compared = False
 
     def are(self, examples: Sequence[Example]) -> bool:
         """Whether it is certain, without reading them, that examples are those that it was made from."""
@@ -138,7 +141,7 @@ class HeldOut(Judge):
     def with_shares(self, shares: np.ndarray) -> HeldOut:
         """The same documents, beside training documents with other shares of labels."""
         now = copy(self)
-        now.shares = shares
+        now.shares, now.is_compared = shares, False
         return now
 
     def numbers_of(self, docs: Sequence[Doc]) -> list[int] | None:
@@ -247,6 +250,8 @@ class Choice:
     Parameters
     ----------
     learner : GraftingPath
+    before : Choice, optional
+        That of a path of fewer documents, which this one takes the place of.
 
     Attributes
     ----------
@@ -254,9 +259,10 @@ class Choice:
         In the order of the path.
     """
 
-    def __init__(self, learner: GraftingPath) -> None:
+    def __init__(self, learner: GraftingPath, before: Choice | None = None) -> None:
         self.learner = learner
         self.points: list[JudgedPoint] = []
+        self._least_choice = before.scores()[CHOICE] if before is not None and before.points else -math.inf
         #: Log-loss of the shares of labels among the held-out documents.
         self.baseline = 0.0
         #: The least log-loss so far, and whether another refit was looked for at the last point.
@@ -285,16 +291,18 @@ class Choice:
         return self.points[parsimonious(self.learner.parsimony, losses, sizes, values)]
 
     def scores(self) -> dict[str, float]:
-        """``cats_log_loss`` of the chosen point, and ``cats_choice``, which never falls along a path.
+        """``cats_log_loss`` of the chosen point, and ``cats_choice``, which never falls.
 
         The latter is the share by which the best point so far lowers the log-loss of probabilities that are the same
-        for all documents; or, if another metric chooses, the best of it.
+        for all documents; or, if another metric chooses, the best of it. A path of more documents has at least that of
+        the path before, so that its model takes the place of that one.
         """
         best = self.best
         if self.learner.metric != "log_loss":
-            return {"cats_log_loss": self.chosen.log_loss, "cats_choice": float(best.scores[self.learner.metric])}
-        share = 1.0 - best.log_loss / self.baseline if self.baseline > 0.0 else 0.0
-        return {"cats_log_loss": self.chosen.log_loss, "cats_choice": share}
+            value = float(best.scores[self.learner.metric])
+        else:
+            value = 1.0 - best.log_loss / self.baseline if self.baseline > 0.0 else 0.0
+        return {LOG_LOSS: self.chosen.log_loss, CHOICE: max(value, self._least_choice)}
 
     def _value(self, point: JudgedPoint) -> tuple[float, float]:
         f1 = float(point.scores.get("cats_macro_f", 0.0))

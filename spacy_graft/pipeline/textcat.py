@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import compress
+from itertools import compress, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import WeakSet
@@ -419,6 +419,7 @@ class TextCatGraft(TrainablePipe):
 
         self.training = self._new_training(resources, source if corpus.names else None)
         self.training.in_loop = in_loop
+        self.training.may_grow = not in_loop or isinstance(get_examples(), islice)
 
     def _require_lasting_words(self) -> None:
         if self.keep_corpus and self.vocab.in_memory_zone:  # type: ignore[attr-defined]  # not in spaCy's stub

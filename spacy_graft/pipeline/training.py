@@ -151,6 +151,8 @@ class Training:
         The caller's losses, which the next step updates.
     in_loop : bool
         Whether ``spacy train`` gives the documents, as long as its loop goes on.
+    may_grow : bool
+        Whether more documents may come than ``initialize`` gives.
     """
 
     def __init__(
@@ -173,7 +175,7 @@ class Training:
         self.strengths = self._first_strengths()
         self.progress: Progress | None = None
         self.losses: dict[str, float] = {}
-        self.in_loop = False
+        self.in_loop, self.may_grow = False, True
         self._scorer: Scorer | None = None
         self._source = source
         self._snapshot: Snapshot | None = None
@@ -262,9 +264,7 @@ class Training:
         """Go on with more labels: the fit is started again."""
         self.corpus = self.corpus.with_labels(reader)
         self.fit = None
-        self.held_out = None  # of fewer labels
-        if self.concluded:
-            self.choice = None
+        self.held_out = self.choice = None  # of fewer labels
         self._n_fitted = self._n_at_last_step = 0
 
     def step(self) -> Model | None:
@@ -321,7 +321,8 @@ class Training:
         elif self.concluded:
             return None
         elif self.choice is not None and self.choice.points and self._has_judged_all(self.choice):
-            return self._conclude(self.choice)
+            # Of more documents another point may be better; a fit of all of them begins once no more come.
+            return None if self.n_pending and self.may_grow else self._conclude(self.choice)
         elif self.fit is None:
             return None
         elif self.fit.finished:
@@ -404,7 +405,7 @@ class Training:
 
     def _needs_scorer(self) -> bool:
         """Whether points are judged later on without an evaluation: after the path, or when a fit starts again."""
-        return bool(self.learner.optional_blocks or self.choices or self.n_pending or not self.in_loop)
+        return bool(self.learner.optional_blocks or self.choices or self.may_grow or self.n_pending)
 
     def _conclude(self, choice: Choice) -> Model:
         """The chosen model, after which nothing changes."""
@@ -622,9 +623,9 @@ class Training:
         before, self._interrupted = self._interrupted, None
         if before is not None and before.documents is self.corpus.documents():
             return self._gone_on(cast("PointFit", fit), before)
-        held_out = self.held_out
+        held_out, last_choice = self.held_out, self.choice
         self._forget_steps()
-        self.choice = Choice(self.learner) if isinstance(self.learner, GraftingPath) else None
+        self.choice = Choice(self.learner, last_choice) if isinstance(self.learner, GraftingPath) else None
         if held_out is not None and self._scorer is not None:
             self.held_out = held_out.with_shares(self.shares())
         for _ in range(self._steps):

@@ -141,6 +141,6 @@ def table_name(path: Path, header: dict[str, Any], tensor: str | None) -> str:
     if not tables:
         raise ValueError(f"{path} has no table of vectors, which has two dimensions. Give another file.")
     if tensor not in tables:
-        asked = "several tables of vectors" if tensor is None else f"no table {tensor!r}"
-        raise ValueError(f"{path}: there are {asked}. Set tensor to one of its tables: {listed(tables)}.")
+        asked = "are several tables of vectors" if tensor is None else f"is no table {tensor!r}"
+        raise ValueError(f"{path}: there {asked}. Set tensor to one of its tables: {listed(tables)}.")
     return tensor
