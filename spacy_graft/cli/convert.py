@@ -97,9 +97,11 @@ class Summary:
             n_documents += 1
             keys.update(record.keys())
             is_exclusive = is_exclusive and is_single(record[label_field])
-            if isinstance(value := record.get(label_field), dict) and not is_hard(value):
+            if len(found) == len(labels):
+                continue
+            if isinstance(value := record[label_field], dict) and not is_hard(value):
                 found.update(labels if isinstance(value, CompleteLabels) else value)
-            elif labels:
+            else:
                 found.update(corpus.positive(number, record))
         return cls(n_documents, keys, is_exclusive and bool(labels), found)
 

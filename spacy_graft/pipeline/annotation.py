@@ -74,6 +74,11 @@ def own_doc(doc: Doc) -> Doc:
     return doc.copy() if unread is None else unread.doc()
 
 
+def is_cut_off(get_examples: Callable[[], Examples]) -> bool:
+    """Whether these are the first examples of a corpus that spaCy streams."""
+    return isinstance(get_examples(), islice)
+
+
 def whole_corpus(get_examples: Callable[[], Examples], nlp: Language | None, name: str) -> Callable[[], Examples]:
     """The whole training corpus, if spaCy has cut it off.
 
@@ -81,7 +86,7 @@ def whole_corpus(get_examples: Callable[[], Examples], nlp: Language | None, nam
     files can be read again, unlike other streams, which may not end: a message with the component's ``name`` says what
     becomes of their documents.
     """
-    if nlp is None or not isinstance(get_examples(), islice):
+    if nlp is None or not is_cut_off(get_examples):
         return get_examples
     config = nlp.config.interpolate()
     training = config.get("training", {})

@@ -110,8 +110,6 @@ class HeldOut(Judge):
         #: The number of each text that has not been read elsewhere.
         self._numbers = {text: number for number, text in enumerate(texts) if text is not None}
         self._scored: tuple[Snapshot, np.ndarray] | None = None
-        #: Whether they have been compared with the training documents.
-        self.is_compared = False
 
     def are(self, examples: Sequence[Example]) -> bool:
         """Whether it is certain, without reading them, that examples are those that it was made from."""
@@ -141,7 +139,7 @@ class HeldOut(Judge):
     def with_shares(self, shares: np.ndarray) -> HeldOut:
         """The same documents, beside training documents with other shares of labels."""
         now = copy(self)
-        now.shares, now.is_compared = shares, False
+        now.shares = shares
         return now
 
     def numbers_of(self, docs: Sequence[Doc]) -> list[int] | None:

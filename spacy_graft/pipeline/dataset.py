@@ -21,6 +21,7 @@ from .textcat import TextCatGraft, TextCatGraftMultilabel
 
 #: Errors that are shown, the most confident ones.
 MAX_ERRORS = 50
+#: Said of documents that cannot be judged.
 LEFT_OUT = (
     "{n_left:,} of {n:,} documents are left out of all scores: they have no label, or labels that the component does "
     "not have."

@@ -57,9 +57,9 @@ def choose(
         warn_of_unknown(component, examples, len(judged))
         warn_of_one_target(component, held_out, len(judged))
         warn_of_weights(component, held_out.corpus)
-    if training.held_out is None or not training.held_out.is_compared:
+    if not training.is_compared:
         warn_of_known(component, training.corpus, held_out.corpus)
-        held_out.is_compared = True
+        training.is_compared = True
     if not training.is_judged():
         with limited_threads("blas"):
             training.judge(held_out, scorer)

@@ -129,11 +129,12 @@ def hardened(examples: Iterable[Example], labels: Sequence[str], exclusive: bool
     the first one with the largest target, or if labels are independent each of at least 0.5. Labels of other components
     do not count.
     """
-    found = []
+    known, found = frozenset(labels), []
     for example in examples:
-        gold = example.reference.cats
-        cats = {label: gold[label] for label in labels if label in gold}
+        cats = {label: value for label, value in example.reference.cats.items() if label in known}
         is_hard = all(value in (0.0, 1.0) for value in cats.values())
+        if not is_hard:
+            cats = {label: cats[label] for label in labels if label in cats}  # in the order of the component
         found.append(example if is_hard else hard_example(example, cats, exclusive))
     return found
 

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import compress, islice
+from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import WeakSet
@@ -43,7 +43,7 @@ from ..model.weights import with_column
 from ..options import as_python, is_strength
 from ..threads import limited_threads
 from . import history, saving
-from .annotation import Examples, annotated, whole_corpus, words_added
+from .annotation import Examples, annotated, is_cut_off, whole_corpus, words_added
 from .choice import named_points
 from .corpus import DocPair, ExtractedCorpus
 from .initialization import (
@@ -419,7 +419,7 @@ class TextCatGraft(TrainablePipe):
 
         self.training = self._new_training(resources, source if corpus.names else None)
         self.training.in_loop = in_loop
-        self.training.may_grow = not in_loop or isinstance(get_examples(), islice)
+        self.training.may_grow = not in_loop or is_cut_off(get_examples)
 
     def _require_lasting_words(self) -> None:
         if self.keep_corpus and self.vocab.in_memory_zone:  # type: ignore[attr-defined]  # not in spaCy's stub

@@ -134,6 +134,8 @@ class Training:
         The points of a path that held-out documents have judged.
     held_out : HeldOut, optional
         These documents.
+    is_compared : bool
+        Whether they have been compared with the documents of the fit.
     left_out : tuple of str
         Blocks that a fit which begins does not have.
     strengths : dict of str to float
@@ -196,6 +198,7 @@ class Training:
         self.reports: list[Report] = []
         self.choice: Choice | None = None
         self.held_out: HeldOut | None = None
+        self.is_compared = False
         self.concluded = False
         self.is_stable = False
         self.n_scored = 0
