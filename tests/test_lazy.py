@@ -167,6 +167,7 @@ def test_the_model_is_the_same_as_with_tokens(folder: Path, factory: str) -> Non
     assert all(step["score"] is not None for step in points)
 
 
+@pytest.mark.slow
 def test_no_document_is_in_memory_after_the_corpus_is_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def step(training: Training) -> Any:
         gc.collect()

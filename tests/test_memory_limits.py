@@ -86,6 +86,7 @@ def test_a_component_is_refused_when_it_is_initialized() -> None:
         nlp.initialize(lambda: examples)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("of_texts", [True, False])
 def test_a_test_of_many_labels_is_refused_or_takes_more(of_texts: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     texts, sets = ["a", "b"] * 1500, [[f"label{i % 1000}"] for i in range(3000)]

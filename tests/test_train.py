@@ -665,6 +665,7 @@ def test_labels_are_counted_and_those_that_may_be_the_same_are_named(
     assert "2 of the documents do not have exactly one label, the first of them line 18." in said
 
 
+@pytest.mark.slow
 def test_what_texts_and_labels_look_like_is_said(tmp_path: Path, train_records: list[Record]) -> None:
     labels = {5: "food;sport", 8: "sport; food"}
     records = [{**record, "label": labels.get(i, record["label"])} for i, record in enumerate(train_records)]
