@@ -15,7 +15,7 @@ import scipy.sparse
 from .estimator_files import checked_values
 from .estimators import DataConversionWarning
 from .graft.memory import has_many_labels, require_memory_for
-from .matrices import is_missing, is_real_number, refuse_set
+from .matrices import is_missing, is_real_number, require_readable
 from .messages import listed
 from .model.table import damaged_model
 from .options import as_python
@@ -169,12 +169,12 @@ def label_dtype(name: str) -> np.dtype[Any]:
 
 
 def require_targets(y: Any) -> None:
-    """Raise a ValueError if targets are None, or no collection."""
+    """Raise a ValueError if targets are None, no collection, or masked."""
     if y is None:
         raise ValueError("This estimator requires y to be passed, but the target y is None.")
     if not isinstance(y, Iterable) and not hasattr(y, "__array__"):
         raise ValueError(f"y must have the labels of each document, but is {y!r}.")
-    refuse_set("y", y)
+    require_readable("y", y)
 
 
 def collections_of(y: Iterable[Any]) -> list[Iterable[Any]]:

@@ -333,7 +333,7 @@ def points_of_fold(path: Iterable[tuple[FoldPoint, float]]) -> list[FoldPoint]:
     for point, log_loss in path:
         points.append(point)
         losses.append(log_loss)
-        if is_exhausted(losses):
+        if is_exhausted(losses, [of.n_features for of in points]):
             break
     return points
 
@@ -483,9 +483,20 @@ def mean_losses(losses: Sequence[np.ndarray], judge: Judge) -> list[MeanLoss]:
     ]
 
 
-def is_exhausted(losses: Sequence[float]) -> bool:
-    """Whether the last log-losses of a path, which has enough points, are not below an earlier one."""
-    return len(losses) >= LEAST_POINTS and len(losses) - 1 - int(np.argmin(losses)) >= PATIENCE
+def is_exhausted(losses: Sequence[float], sizes: Sequence[int]) -> bool:
+    """Whether the last log-losses of a path, which has enough points, are not below an earlier one.
+
+    Points before the first one with features do not count: where a ridge is large, there can be many.
+
+    Parameters
+    ----------
+    losses : sequence of float
+    sizes : sequence of int
+        Features of each point.
+    """
+    n_empty = next((number for number, size in enumerate(sizes) if size), len(sizes))
+    best = max(int(np.argmin(losses)) if losses else 0, n_empty)
+    return len(losses) >= LEAST_POINTS and len(losses) - 1 - best >= PATIENCE
 
 
 def parsimonious(

@@ -38,6 +38,7 @@ from .matrices import (
     matrix_by_name,
     named_matrix,
     require_numbers,
+    require_readable,
 )
 from .messages import listed
 from .model.item_matching import Members, add_item_scores
@@ -491,6 +492,7 @@ def example_weights(sample_weight: Sequence[float] | np.ndarray | None, n: int) 
     """Return the weights of n documents; a ValueError unless all are at least 0, and one above."""
     if sample_weight is None:
         return np.ones(n)
+    require_readable("sample_weight", sample_weight)
     try:
         given = sample_weight if hasattr(sample_weight, "__array__") else list(sample_weight)
         weights = np.asarray(given, np.float64)

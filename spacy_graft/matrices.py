@@ -64,10 +64,11 @@ def as_matrix(documents: Any) -> scipy.sparse.csr_array:
     Raises
     ------
     ValueError
-        If it does not have two dimensions, has no columns, or has complex numbers or strings.
+        If it does not have two dimensions, has no columns, or has complex numbers, strings or masked values.
     TypeError
         If it has something else than numbers.
     """
+    require_readable("X", documents)
     values = documents if scipy.sparse.issparse(documents) else np.asarray(documents)
     if values.dtype.kind == "c":
         raise ValueError("Complex data not supported: give a matrix of real numbers.")
@@ -148,7 +149,7 @@ def item_matrix(
     """
     if not isinstance(documents, Iterable) or getattr(documents, "shape", None) == ():
         raise ValueError(f"X must be a matrix, or have the items of each document, but is {documents!r:.60}.")
-    refuse_set("X", documents)
+    require_readable("X", documents)
     indptr, indices, values = [0], [], []
     for i, document in enumerate(documents):
         if isinstance(document, str) or not isinstance(document, Iterable):
@@ -184,10 +185,15 @@ def number_of(value: Any) -> float:
     return float(value)
 
 
-def refuse_set(name: str, values: Any) -> None:
-    """Raise a ValueError if documents or targets have no order, by which they would belong to each other."""
+def require_readable(name: str, values: Any) -> None:
+    """Raise a ValueError if values have no order, by which documents and targets belong to each other, or are masked.
+
+    NumPy converts a masked array without its mask: what is under it would be data.
+    """
     if isinstance(values, set | frozenset):  # keys of a dictionary have one
         raise ValueError(f"{name} is a set, which has no order: give a list.")
+    if np.ma.is_masked(values):
+        raise ValueError(f"{name} has masked values: fill them (filled()), or leave their documents out.")
 
 
 def column_of(name: str, numbers: dict[str, int], known: Mapping[str, int]) -> int:

@@ -31,7 +31,7 @@ from .graft.report import Report
 from .graft.solution import Solution
 from .index.places import IndexPlace, InMemory
 from .item_model import ItemFeature
-from .matrices import refuse_set
+from .matrices import require_readable
 from .messages import listed
 from .model.loading import WORD_SCORES
 from .model.matching import Blocks, CompiledFeatures
@@ -343,7 +343,7 @@ def documents_of(X: Any) -> Iterable[Any]:
     """
     if isinstance(X, str | bytes | bytearray):
         raise ValueError("Iterable over raw text documents expected, string object received.")
-    refuse_set("X", X)
+    require_readable("X", X)
     values = np.asarray(X) if hasattr(X, "__array__") else X
     if not isinstance(values, Iterable) or getattr(values, "shape", None) == () or issparse(values):
         raise ValueError(f"Documents must be a list or a column of texts, but are {X!r:.60}.")

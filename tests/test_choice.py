@@ -541,17 +541,28 @@ def test_the_lowest_place_of_a_parabola(values: tuple[float, ...], place: float,
     assert lowest_of_parabola(values) == pytest.approx((place, gain))
 
 
+def ends(losses: list[float], n_empty: int = 0) -> bool:
+    """Whether a path ends, whose first points have no features."""
+    return is_exhausted(losses, [*[0] * n_empty, *[1] * (len(losses) - n_empty)])
+
+
 def test_a_path_ends_after_two_points_without_a_better_one() -> None:
-    assert not is_exhausted([])
-    assert not is_exhausted([8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 1.0, 1.5])
-    assert is_exhausted([8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 1.0, 2.0, 1.5])
-    assert is_exhausted([1.0] * 8)
+    assert not ends([])
+    assert not ends([8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 1.0, 1.5])
+    assert ends([8.0, 7.0, 6.0, 5.0, 4.0, 3.0, 1.0, 2.0, 1.5])
+    assert ends([1.0] * 8)
 
 
 def test_a_path_does_not_end_at_its_first_points() -> None:
-    assert not is_exhausted([1.0, *[2.0] * 6])
-    assert is_exhausted([1.0, *[2.0] * 7])
-    assert not is_exhausted([1.0, *[2.0] * 6, 0.5])
+    assert not ends([1.0, *[2.0] * 6])
+    assert ends([1.0, *[2.0] * 7])
+    assert not ends([1.0, *[2.0] * 6, 0.5])
+
+
+def test_a_path_does_not_end_before_it_has_features() -> None:
+    assert not ends([1.0] * 12, n_empty=12)
+    assert not ends([*[1.0] * 12, 1.5, 1.5], n_empty=12)
+    assert ends([*[1.0] * 12, 1.5, 1.5, 1.5], n_empty=12)
 
 
 def test_which_point_parsimony_asks_for() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -65,6 +66,14 @@ def test_features_are_in_documents_of_all_labels_alike(learner):
 def test_the_strength_is_too_large(learner, message):
     with pytest.raises(ValueError, match=message):
         raise ValueError(reason(learner))
+
+
+@pytest.mark.parametrize("make", [partial(Grafting, l1=4.0), partial(GraftingPath, l1_min_ratio=0.8)])
+@pytest.mark.parametrize(("option", "value"), [("ridge", 1e6), ("tol", 0.9)])
+def test_what_features_gain_is_nothing_beside_an_option(make, option, value):
+    found = reason(make(**{option: value}), ["ab", "cd"] * 10, [0, 1] * 10)
+    assert f"{option} = {value:g} is too large: no feature lowers" in found
+    assert found.endswith(f"Lower {option}.")
 
 
 def test_a_path_is_at_its_limit_before_it_has_features():
@@ -137,6 +146,23 @@ def test_a_path_at_its_limit_is_warned_of_once(has_dev: bool) -> None:
     assert report.n_active == 0
     (said,) = (str(warning.message) for warning in caught if "no features" in str(warning.message))
     assert said.endswith("more than max_features = 1. Raise max_features.")
+
+
+@pytest.mark.parametrize("has_dev", [True, False])
+@pytest.mark.parametrize("retrain", [True, False])
+def test_a_path_without_features_is_warned_of_once(has_dev: bool, retrain: bool) -> None:
+    """Its points, which are all alike, are gone through, and the last training, which passes points by, finds none."""
+    nlp = spacy.blank("en")
+    learner = {"@graft_learners": "spacy_graft.GraftingPath.v1", "ridge": 1e6, "retrain": retrain}
+    nlp.add_pipe("textcat_graft", config={"learner": learner})
+    texts = [f"{word} {k % 7}" for k in range(60) for word in ("good", "bad")]
+    labelled = [(text, text.split()[0]) for text in texts]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        report = spacy_graft.fit(nlp, labelled, dev=labelled[:60] if has_dev else None)
+    assert report.n_active == 0
+    (said,) = (str(warning.message) for warning in caught)
+    assert "ridge = 1e+06 is too large" in said
 
 
 @pytest.mark.parametrize(

@@ -112,8 +112,11 @@ def test_the_last_good_point_over_all_folds_is_chosen(train_records: list[Record
         component = component_of(again)
         judge = held_out_of(component, held_out, shares)
         path: list[np.ndarray] = []
-        while len(path) < PATH["steps"] and not is_exhausted([judge.doubting_loss(found) for found in path]):
+        sizes: list[int] = []
+        while len(path) < PATH["steps"] and not is_exhausted(list(map(judge.doubting_loss, path)), sizes):
             again.update(kept[:2])
+            assert component.report is not None
+            sizes.append(component.report.n_active)
             path.append(component.model.predict([example.predicted for example in held_out]))
         scores.append(path + path[-1:] * (PATH["steps"] - len(path)))
         held_out_of_all += held_out

@@ -232,6 +232,7 @@ def test_spacy_train_with_a_network(train_records: list[Record], dev_records: li
     [
         ({}, {"network": "WordNet"}, "Make it with one of @graft_graphs"),
         ({}, {"network": Recorder(), "network_max_length": 0}, "network_max_length must be an integer"),
+        ({}, {"network_max_length": 0}, "network_max_length must be an integer"),
         (
             {"features": {"letters": {"@graft_features": "spacy_graft.CharacterNgrams.v1"}}},
             {"network": Recorder()},

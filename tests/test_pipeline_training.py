@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import spacy
 from spacy.language import Language
-from spacy.tokens import Doc
+from spacy.tokens import Doc, DocBin
 from spacy.training import Example
 from spacy.training.initialize import init_nlp
 from spacy.training.loop import train
@@ -306,6 +306,38 @@ def test_streamed_corpus(nlp: Language, tmp_path: Path, train_records: list[Reco
     assert training.report is not None
     assert training.report.rounds > 0
     assert trained.evaluate(make_examples(trained, dev_records))["cats_macro_f"] > 0.9
+
+
+@pytest.mark.parametrize("max_epochs", [-1, 0])
+def test_variants_of_an_augmenter_are_those_of_the_beginning(
+    tmp_path: Path,
+    nlp: Language,
+    train_records: list[Record],
+    dev_records: list[Record],
+    max_epochs: int,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """What further epochs bring is in no model, whatever the batches."""
+    capitals = [{**record, "text": record["text"].title()} for record in train_records]
+    docs = [example.reference for example in make_examples(nlp, capitals)]
+    DocBin(docs=docs).to_disk(tmp_path / "train.spacy")
+    write_jsonl(tmp_path / "dev.jsonl", dev_records)
+    models = []
+    for size in (20, 1000):
+        batcher = {"@batchers": "spacy.batch_by_sequence.v1", "size": size, "get_length": None}
+        config = training_config(nlp, tmp_path, max_epochs=max_epochs, batcher=batcher)
+        augmenter = {"@augmenters": "spacy.lower_case.v1", "level": 0.5}
+        path = str(tmp_path / "train.spacy")
+        config["corpora"]["train"] = {"@readers": "spacy.Corpus.v1", "path": path, "augmenter": augmenter}
+        trained = init_nlp(config)
+        train(trained)
+        component = component_of(trained)
+        assert component.report is not None
+        assert component.report.n_documents == len(docs) + len(dev_records)
+        models.append(component.features())
+    (told,) = {record.message for record in caplog.records if "Batches" in record.message}
+    assert told.endswith(f"trained on those {len(docs)} that it had then.")
+    assert models[0] == models[1]
 
 
 @Language.component("set_pos", assigns=["token.pos"])

@@ -31,7 +31,16 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import spacy_graft.text_classifier
 from conftest import make_examples, make_records
-from spacy_graft import Constraints, CoordinateAscent, Grafting, GraftingPath, GraftTextClassifier, InMemory, fit
+from spacy_graft import (
+    Constraints,
+    CoordinateAscent,
+    GraftClassifier,
+    Grafting,
+    GraftingPath,
+    GraftTextClassifier,
+    InMemory,
+    fit,
+)
 from spacy_graft.extract import kernels
 from spacy_graft.extract.texts import BATCH, TextWords
 from spacy_graft.model.sealing import seal, unseal
@@ -547,6 +556,18 @@ def test_sets_have_no_order() -> None:
     for X, y, name in ((set(texts), labels, "X"), (texts, set(labels), "y")):
         with pytest.raises(ValueError, match=f"{name} is a set, which has no order: give a list"):
             GraftTextClassifier(LEARNER).fit(X, y)
+
+
+@pytest.mark.parametrize("name", ["X", "y", "sample_weight"])
+def test_what_is_masked_is_no_data(name: str) -> None:
+    given: dict[str, Any] = {"X": np.eye(4), "y": np.array([0, 1, 0, 1]), "sample_weight": np.ones(4)}
+    model = GraftClassifier(LEARNER).fit(*map(np.ma.masked_array, given.values()))
+    assert model.score(given["X"], given["y"]) >= 0.5
+    given[name] = np.ma.masked_array(given[name], np.arange(given[name].size).reshape(given[name].shape) == 2)
+    with pytest.raises(ValueError, match=rf"^{name} has masked values: fill them"):
+        GraftClassifier(LEARNER).fit(**given)
+    with pytest.raises(ValueError, match=rf"^{name} has masked values: fill them"):
+        model.score(**given)
 
 
 def test_a_single_string_is_refused_whatever_the_weights():

@@ -210,8 +210,10 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 def test_a_training_that_fails_changes_nothing(tmp_path: Path, corpus: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """spaCy deletes the pipelines in the folder before the first step."""
-    command = (corpus / "dev.jsonl", *SHORT, "--output", tmp_path)
     bad_metric = ("--components.textcat_graft.learner.metric", "none")
+    train(corpus / "dev.jsonl", *SHORT, "--output", tmp_path / "new", *bad_metric, code=1)
+    assert not any(tmp_path.iterdir())
+    command = (corpus / "dev.jsonl", *SHORT, "--output", tmp_path)
     train(*command, *bad_metric, code=1)
     assert not contents(tmp_path)
     train(*command)

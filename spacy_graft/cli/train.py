@@ -175,7 +175,7 @@ def replacing(output: Path) -> Iterator[None]:
             f"it, delete it."
         )
     kept = output / f".before.{secrets.token_hex(8)}"
-    before = [name for name in WRITTEN if (output / name).exists()]
+    before, is_new = [name for name in WRITTEN if (output / name).exists()], not output.exists()
     try:
         for name in before:
             copy_to(output / name, kept / name)
@@ -194,6 +194,8 @@ def replacing(output: Path) -> Iterator[None]:
             else:
                 complete_best(output)
             delete(kept)
+            if is_new and output.is_dir() and not any(output.iterdir()):
+                output.rmdir()
         raise
     with undisturbed():
         delete(kept)

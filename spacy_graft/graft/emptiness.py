@@ -86,6 +86,11 @@ def cause(learner: Any, report: Report, n_documents: int) -> str:
             f"{option} = {getattr(learner, option):g} is too large: features enter only below {report.l1_max:.4g}, the "
             f"largest scaled gradient at zero weights. Lower {option}."
         )
+    if (option := hindering_option(learner, report, n_documents)) is not None:
+        return (
+            f"{option} = {getattr(learner, option):g} is too large: no feature lowers the objective by more than tol = "
+            f"{learner.tol:g} of it. Lower {option}."
+        )
     min_df = ", ".join(f"{name}: {least:,}" for name, least in report.min_df.items())
     cutoffs = f"in as many of {documents} as min_df asks for ({min_df})"
     remedy = "Lower min_df of the blocks, or train on more documents."
@@ -107,6 +112,23 @@ def exceeding_option(learner: Any, report: Report) -> str | None:
     limits = {option: getattr(learner, option, None) for option in ("l1", "min_gradient")}
     reached = (name for name, limit in limits.items() if limit is not None and 0.0 < report.l1_max <= limit)
     return next(reached, None)
+
+
+def hindering_option(learner: Any, report: Report, n_documents: int) -> str | None:
+    """``ridge`` or ``tol``, if it keeps all features out although some gradients are well above the least L1 strength.
+
+    Of a scaled weight u whose gradient exceeds this strength by d, the objective falls by d² / (2 H), where the
+    curvature H is at most n / 4 of the likelihood of n documents, and 2 β of the ridge. What does not fall by ``tol``,
+    in units of the objective at zero weights, is left out. To be large, an option must be so beside its default.
+    """
+    if getattr(learner, "penalty", None) != "l1":
+        return None
+    lowest = getattr(learner, "l1", None) or learner.l1_min_ratio * report.l1_max
+    excess, least_gain = max(report.l1_max - lowest, 0.0), type(learner).tol * report.objective
+    gain, gain_without_ridge = (excess**2 / (n_documents / 2.0 + 4.0 * ridge) for ridge in (learner.ridge, 0.0))
+    if gain_without_ridge < least_gain:
+        return None
+    return "ridge" if gain < least_gain else "tol" if learner.tol > type(learner).tol else None
 
 
 def problem_of_weights(example_weights: np.ndarray) -> str | None:

@@ -128,13 +128,15 @@ class Rounds:
         """One round for each degree on the way to a smaller L1 strength, without a search that would certify the model.
 
         A round takes several times as many violations as others, because none after it takes those that are left.
-        Objective and gap of the report are then those before the last of them entered.
+        Objective and gap of the report are then those before the last of them entered. Where the gap is at ``tol``
+        already, none enter, as in other rounds: a model that is not passed by would not have them.
         """
         self._forget_dual()
         for degree in range(1, self.state.space.degree + 1):
             self._degree = degree
             self._search_degree(l1, AT_ONCE * self._n_added(None))
-            self._enter_found(l1)
+            if not self._settled:
+                self._enter_found(l1)
         self.report.n_active, self.report.n_pairs = self.state.active.n_rows, len(self.state.active)
         self.report.converged = False
         self.report.rounds += 1

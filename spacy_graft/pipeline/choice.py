@@ -271,7 +271,7 @@ class Choice:
     @property
     def is_exhausted(self) -> bool:
         """Whether the last points have not lowered the log-loss."""
-        return is_exhausted([point.log_loss for point in self.points])
+        return is_exhausted([point.log_loss for point in self.points], [point.report.n_active for point in self.points])
 
     @property
     def best(self) -> JudgedPoint:

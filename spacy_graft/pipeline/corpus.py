@@ -119,6 +119,12 @@ class ExtractedCorpus:
         for key, (symbols, target) in new.items():
             self._append(symbols, target, key)
 
+    def has_all(self, examples: Iterable[DocPair]) -> bool:
+        """Whether there are examples with the text, the target and the weight of each of these."""
+        return all(
+            self._has_seen(self._fingerprint(example, self.reader.read(example.reference))) for example in examples
+        )
+
     def followed_by(self, other: ExtractedCorpus) -> ExtractedCorpus:
         """The documents of both corpora, the other's last."""
         return self._of_documents([self.documents(), other.documents()])

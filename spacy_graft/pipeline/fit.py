@@ -294,6 +294,7 @@ def train_like(component: TextCatGraft, progress: Progress, chosen: Report | Non
         last = training.refitted(chosen)
         last.report.log_loss, last.report.finished = chosen.log_loss, True
         training.reports[-1:] = [last.report]
+        training.warn_if_empty(last.report)
     component.set_snapshot(*last)
 
 

@@ -16,6 +16,7 @@ from spacy.training import validate_examples
 from ..graft.settings import GraftingPath
 from ..index.places import IndexPlace, InMemory
 from ..messages import listed
+from ..options import is_count
 from .annotation import Examples, annotated
 from .vectors import VectorsSource, vectors_block, vectors_of_vocab
 
@@ -78,11 +79,16 @@ def network_source(
     component: TextCatGraft,
     nlp: Language | None,
     builder: Callable[..., Any] | None,
-    max_length: int,
+    max_length: Any,
     reader: Callable[..., Any] | None,
 ) -> NetworkSource | None:
     """What builds the network, from a builder of ``@graft_graphs`` and a reader of documents without labels."""
     name = component.name
+    if not is_count(max_length):
+        raise ValueError(
+            f"[{name}] network_max_length must be an integer of at least 1, but is {max_length!r} "
+            f"([initialize.components.{name}])."
+        )
     if builder is None:
         if reader is not None:
             raise ValueError(

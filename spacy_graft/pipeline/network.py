@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
 import numpy as np
 from scipy import sparse
@@ -21,7 +21,6 @@ from ..graft.network import NamedFeatures, Network, NetworkBuilder
 from ..graphs.vocabulary import Vertex
 from ..index.ngrams import NgramIndex
 from ..messages import listed
-from ..options import is_count
 from ..vectors.word_scores import found_rows
 from .corpus import DocPair
 
@@ -67,12 +66,6 @@ class NetworkSource:
             raise ValueError(
                 f"[{self.component}] The network is {self.builder!r}. Make it with one of @graft_graphs ({options} "
                 f"network)."
-            )
-        max_length: Any = self.max_length
-        if not is_count(max_length):
-            raise ValueError(
-                f"[{self.component}] network_max_length must be an integer of at least 1, but is {max_length!r} "
-                f"({options})."
             )
         if not any(has_vertices(block) for block in self.blocks.values()):
             raise ValueError(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
 
 import numpy as np
 from spacy.tokens import Doc
+from spacy.util import logger
 
 from ..adjustment import Adjustment
 from ..extract.streams import Stream
@@ -154,7 +155,8 @@ class Training:
     in_loop : bool
         Whether ``spacy train`` gives the documents, as long as its loop goes on.
     may_grow : bool
-        Whether more documents may come than ``initialize`` gives.
+        Whether more documents may come than ``initialize`` gives. Otherwise ``update`` adds none: the loop reads the
+        corpus again, and with an augmenter it gives other variants, whose number the size of batches would decide.
     """
 
     def __init__(
@@ -178,6 +180,7 @@ class Training:
         self.progress: Progress | None = None
         self.losses: dict[str, float] = {}
         self.in_loop, self.may_grow = False, True
+        self._is_told_of_others = False
         self._scorer: Scorer | None = None
         self._source = source
         self._snapshot: Snapshot | None = None
@@ -202,6 +205,7 @@ class Training:
         self.concluded = False
         self.is_stable = False
         self.n_scored = 0
+        self._is_said_empty = False
 
     def __reduce__(self) -> tuple[type[None], tuple[()]]:
         return type(None), ()
@@ -242,9 +246,17 @@ class Training:
 
     @frozen_heap()
     def add_examples(self, examples: Iterable[DocPair]) -> None:
-        """Read the corpus at the first call, and add the examples that are not in it."""
+        """Read the corpus at the first call, and add the examples that are not in it, if it may grow."""
         self._read_source()
-        self.corpus.add_unseen(examples)
+        if self.may_grow:
+            self.corpus.add_unseen(examples)
+        elif not (self._is_told_of_others or self.corpus.has_all(examples)):
+            self._is_told_of_others = True
+            logger.warning(
+                "[%s] Batches of the loop have documents that the training corpus did not have when training began, as "
+                "with an augmenter. The model is trained on those %s that it had then.",
+                self.corpus.reader.component, f"{len(self.corpus):,}",
+            )  # fmt: skip
 
     def read_from(self, source: Callable[[], Iterable[DocPair]]) -> None:
         """Read the corpus, which has not been read yet, from another source of the same documents, if there is one."""
@@ -264,8 +276,8 @@ class Training:
         self.corpus, self._source = corpus, None
 
     def set_reader(self, reader: TargetReader) -> None:
-        """Go on with more labels: the fit is started again."""
-        self.corpus = self.corpus.with_labels(reader)
+        """Go on with more labels, whose documents are to come: the fit is started again."""
+        self.corpus, self.may_grow = self.corpus.with_labels(reader), True
         self.fit = None
         self.held_out = self.choice = None  # of fewer labels
         self._n_fitted = self._n_at_last_step = 0
@@ -331,7 +343,8 @@ class Training:
         elif self.fit.finished:
             return self._stable() if n_samples(self.learner) else None
         self._step(self.fit)
-        self._warn_of_empty(self.fit)
+        if self.fit.finished and not self._is_evaluated:  # or else there is one more model
+            self.warn_if_empty(self.fit.report)
         self._snapshot = self.named(self.fit.solution())
         self._steps += 1
         return Model(self._snapshot, self.fit.report)
@@ -358,7 +371,6 @@ class Training:
             yield fit.report
             if fit.finished or (last and fit.report.points >= last):
                 break
-        self._warn_of_empty(fit)
 
     @property
     def takes_held_out(self) -> bool:
@@ -430,7 +442,7 @@ class Training:
         elif n_samples(choice.learner):
             self.path_to(chosen.report)
             model = self.refitted(chosen.report)
-        if not model.report.n_folds:
+        if not (model.report.n_folds or why_empty(self.learner, model.report, self._n_fitted)):
             self._warn_of_noise(chosen.losses, shares)
         self._is_concluding = False
         return self._concluded(model)
@@ -464,6 +476,7 @@ class Training:
 
     def _concluded(self, model: Model) -> Model:
         """A model after which nothing changes, as long as there are no more documents."""
+        self.warn_if_empty(model.report)
         model.report.finished = self.concluded = True
         self._n_concluded = len(self.corpus)
         self.n_scored = 0  # this model may be one of more documents than the last
@@ -536,9 +549,7 @@ class Training:
 
     def _retrained(self, chosen: Report, n_held_out: int) -> Model:
         """The model of all documents, those held out included, at a point under its refit and adjustment."""
-        fit = self.path_to(chosen)
-        if self.reports[-1].n_active:  # or else it has been said of the path
-            self._warn_of_empty(fit)
+        self.path_to(chosen)
         self._n_at_last_step = self._n_fitted
         return self.refitted(chosen, n_held_out)
 
@@ -610,8 +621,11 @@ class Training:
                 stacklevel=5,
             )
 
-    def _warn_of_empty(self, fit: Fit) -> None:
-        if fit.finished and (reason := why_empty(self.learner, fit.report, self._n_fitted)):
+    def warn_if_empty(self, report: Report) -> None:
+        """Warn if the last model of a fit has no features, with the reason and what to change; once a fit."""
+        reason = None if self._is_said_empty else why_empty(self.learner, report, self._n_fitted)
+        if reason is not None:
+            self._is_said_empty = True
             warnings.warn(reason, stacklevel=4)
 
     def _must_start(self) -> bool:
@@ -766,6 +780,7 @@ class ResumedTraining(Training):
         for _ in self.steps(self._report):
             pass
         model = self._last_model()
+        self.warn_if_empty(model.report)
         if isinstance(self.learner, GraftingPath):
             # None if the fit had finished before its first step.
             self.reports[-1:] = [model.report]
@@ -799,11 +814,11 @@ class ResumedTraining(Training):
     def _last_model(self) -> Model:
         """The model of a fit that has come as far as the one before."""
         self.concluded, self._n_concluded = True, len(self.corpus)
-        if not isinstance(self.learner, GraftingPath):
-            return self._calibrated_as_before()
-        model = self.refitted(self._report, self._report.n_held_out)
-        model.report.finished = True
-        return model
+        if isinstance(self.learner, GraftingPath):
+            model = self.refitted(self._report, self._report.n_held_out)
+            model.report.finished = True
+            return model
+        return self._calibrated_as_before()
 
     def _calibrated_as_before(self) -> Model:
         """The model of a fit that is no path, with the temperature and the thresholds of the model before."""
