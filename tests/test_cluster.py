@@ -316,3 +316,6 @@ def test_the_url_of_a_storage_is_checked():
         Dask(folder="index", storage="bucket/index")
     with pytest.raises(ValueError, match="storage has a password, which would be saved"):
         Dask(folder="index", storage="sftp://me:secret@host/index")
+    for option in ("scheduler", "storage"):
+        with pytest.raises(ValueError, match=f"Dask: {option} = 5, but it must be a string"):
+            Dask(**{"folder": "index", option: 5})  # type: ignore[arg-type]

@@ -518,6 +518,9 @@ def test_bad_teachers_and_texts(pipeline: Language) -> None:
         spacy_graft.distil(nlp, examples, TEXTS, right, weights=3)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="numbers of at least 0"):
         spacy_graft.distil(nlp, examples, TEXTS, right, weights=[-1.0])
+    for store in ("", ".", 5):
+        with pytest.raises(ValueError, match=f"store must be the path of a file, but is {store!r}"):
+            spacy_graft.distil(nlp, examples, TEXTS, right, store=store)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="n_to_label must be an integer of at least 0, but is -1"):
         spacy_graft.distil(nlp, examples, TEXTS, right, n_to_label=-1)
     other = spacy.blank("en")

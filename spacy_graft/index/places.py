@@ -202,6 +202,9 @@ class Dask(OnDisk):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        for option in ("scheduler", "storage"):
+            if not isinstance(value := getattr(self, option), str):
+                raise ValueError(f"Dask: {option} = {value!r}, but it must be a string.")
         if self.storage and "://" not in self.storage:
             raise ValueError(f"Dask: storage = {self.storage!r}, but it must be a URL, such as s3://bucket/index.")
         if urlsplit(self.storage).password is not None:

@@ -119,6 +119,7 @@ def distil(
     """
     graft = graft_component(nlp, component)
     check_arguments(nlp, graft, teacher, weights, n_to_label)
+    check_store(store)
     if isinstance(texts, str):
         raise ValueError(f"A list of texts without labels is expected, not the string {texts[:40]!r}.")
     texts = list(texts) if isinstance(texts, Iterator) else texts
@@ -196,6 +197,12 @@ def check_arguments(nlp: Language, component: TextCatGraft, teacher: AnyTeacher,
         raise ValueError(f"The weights of soft labels must be a list of numbers of at least 0, but are {weights!r}.")
     if not is_count(n_to_label, least=0):
         raise ValueError(f"n_to_label must be an integer of at least 0, but is {n_to_label!r}.")
+
+
+def check_store(store: Any) -> None:
+    """Raise a ValueError for what is not the path of a file."""
+    if store is not None and (not isinstance(store, str | Path) or not str(store) or Path(store).is_dir()):
+        raise ValueError(f"store must be the path of a file, but is {store!r}.")
 
 
 def gold_of(component: TextCatGraft, training: Training, labelled: list[Example]) -> tuple[Gold, list[Split]]:
