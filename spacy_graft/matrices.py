@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence, Set
 from typing import Any
@@ -26,11 +27,19 @@ def is_matrix(documents: MatrixOrItems) -> bool:
     if scipy.sparse.issparse(documents):
         return True
     if hasattr(documents, "__array__"):
+        if has_fields(documents):
+            return False
         # An array of objects may also be documents of any kind.
         values = np.asarray(documents)
         return values.dtype.kind != "O" or values.ndim > 1
     first = documents[0] if isinstance(documents, list) and documents else None
     return isinstance(first, list | tuple | np.ndarray) and len(first) > 0 and is_real_number(first[0])
+
+
+def has_fields(documents: Any) -> bool:
+    """Whether documents are mappings although they can be converted to an array, as a Series of structs in Polars."""
+    is_other = isinstance(documents, Iterable) and not isinstance(documents, np.ndarray)
+    return is_other and isinstance(next(iter(documents), None), Mapping)
 
 
 def is_real_number(value: Any) -> bool:
@@ -69,6 +78,7 @@ def as_matrix(documents: Any) -> scipy.sparse.csr_array:
         If it has something else than numbers.
     """
     require_readable("X", documents)
+    require_no_times(documents)
     values = documents if scipy.sparse.issparse(documents) else np.asarray(documents)
     if values.dtype.kind == "c":
         raise ValueError("Complex data not supported: give a matrix of real numbers.")
@@ -88,10 +98,30 @@ def as_matrix(documents: Any) -> scipy.sparse.csr_array:
             f"Values must be numbers, but X has {text!r:.60}. Convert numbers in strings first; of categories, make a "
             f"column for each."
         )
-    matrix = scipy.sparse.csr_array(values.astype(np.float64))
+    try:
+        matrix = scipy.sparse.csr_array(values.astype(np.float64))
+    except (TypeError, ValueError) as error:
+        wrong = next(entry for entry in values.flat if not is_convertible(entry))
+        raise TypeError(f"Values must be numbers, but X has {wrong!r:.60}: {error}") from error
     matrix.sum_duplicates()
     matrix.eliminate_zeros()
     return matrix
+
+
+def is_convertible(value: Any) -> bool:
+    """Whether a value can be a number."""
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
+
+
+def require_no_times(documents: Any) -> None:
+    """Raise a TypeError if a DataFrame has columns of dates or times, which are numbers to some libraries."""
+    for name, dtype in zip(getattr(documents, "columns", ()), getattr(documents, "dtypes", ()), strict=False):
+        if re.match("(date|time|duration|period)", str(dtype), re.IGNORECASE):
+            raise TypeError(f"Values must be numbers, but the column {name!r} of X has {dtype}.")
 
 
 def first_text(values: Any) -> str | bytes | None:
@@ -322,7 +352,7 @@ def numbered_groups(
         raise ValueError(
             f"There are {n:,} {member}s, but {name} has {len(numbers):,} values: give one for each {member}."
         )
-    missing = [place for value, place in places.items() if is_missing(value)]
-    if missing:
+    missing = [place for value, place in places.items() if value is None or is_missing(value)]
+    if missing and groups is not None:
         raise ValueError(f"{name} contains NaN: value {numbers.index(missing[0])} is missing.")
     return np.array(numbers, np.int64), list(places)

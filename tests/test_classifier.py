@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations
 
@@ -610,9 +611,35 @@ def test_strings_and_dates_are_no_values():
     with pytest.raises(ValueError, match=r"Values must be numbers, but X has '[01]\.0'"):
         GraftClassifier().fit(MATRIX.astype(str), LABELS)
     with pytest.raises(TypeError, match="Values must be numbers, but X has datetime64"):
-        GraftClassifier().fit(pd.DataFrame({"a": pd.to_datetime(["2020-01-01", "2021-01-01"])}), ["A", "B"])
+        GraftClassifier().fit(np.array([["2020-01-01"], ["2021-01-01"]], np.datetime64), ["A", "B"])
+    mixed = pd.DataFrame({"a": [1.0, 2.0], "day": pd.to_datetime(["2020-01-01", "2021-01-01"])})
+    with pytest.raises(TypeError, match="the column 'day' of X has datetime64"):
+        GraftClassifier().fit(mixed, ["A", "B"])
+    with pytest.raises(TypeError, match=r"Values must be numbers, but X has \['a', 'b'\]: "):
+        GraftClassifier().fit(pd.DataFrame({"items": [["a", "b"], ["c"]]}), ["A", "B"])
     with pytest.raises(ValueError, match=r"Document 0 has '3' as the value of 'size'.* make a name: 'size=3'"):
         GraftClassifier().fit([{"size": "3"}, {"size": "4"}], ["A", "B"])
+
+
+class Structs:
+    """A Series whose values have fields: an array without their names, and mappings when it is iterated over."""
+
+    def __init__(self, records: list[dict[str, float]]) -> None:
+        self.records = records
+
+    def __iter__(self) -> Iterator[dict[str, float]]:
+        return iter(self.records)
+
+    def __array__(self, dtype: object = None, copy: object = None) -> np.ndarray:
+        return np.array([[*record.values()] for record in self.records])
+
+
+def test_values_with_names_are_read_by_them():
+    records = [dict(zip("abcd", row, strict=False)) for row in np.asarray(MATRIX)]
+    other_order = [dict(reversed(record.items())) for record in records]
+    model = GraftClassifier().fit(Structs(records), LABELS)
+    assert model.predict(Structs(other_order)).tolist() == model.predict(records).tolist()
+    assert {name for feature in model.features() for name in feature.names} <= set("abcd")
 
 
 def test_a_wrong_value_is_named_by_its_document_where_others_have_no_weight():

@@ -299,6 +299,9 @@ def test_tables_without_labels(pipeline: Path, texts: Path, table: Path) -> None
     assert [line["text"] for line in explained] == [line["body"] for line in found]
     assert [line["line"] for line in explained[:2]] == [2, 3]
     assert "there is no column 'text'" in refused("classify", pipeline, table)
+    table.write_text(table.read_text().replace("body", "label"))
+    found = lines_of(call("classify", pipeline, table, "--text-field", "label"))
+    assert [line["cats"] for line in found] == expected
 
 
 def test_bad_rows_of_tables(pipeline: Path, tmp_path: Path) -> None:

@@ -254,6 +254,16 @@ def test_missing_resources(train: Path, tmp_path: Path, output: Path) -> None:
     assert not output.parent.exists()
 
 
+def test_files_of_other_kinds_are_not_replaced(edges: Path, train: Path, tmp_path: Path, output: Path) -> None:
+    other = tmp_path / "train.jsonl"
+    other.write_bytes(train.read_bytes())
+    for command in (("edge-list", other, "--path", edges), ("merge", other, edges)):
+        assert "train.jsonl exists, and is not a network: it is not replaced" in refused(*command)
+    assert other.read_bytes() == train.read_bytes()
+    for _ in range(2):
+        call("edge-list", output, "--path", edges)
+
+
 def test_damaged_files(wordnet: Path, train: Path, tmp_path: Path, output: Path) -> None:
     for file in wordnet.iterdir():
         (tmp_path / file.name).write_bytes(file.read_bytes())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 import os
@@ -19,6 +20,7 @@ from rich.progress import Progress
 from scipy.optimize import approx_fprime
 from scipy.stats import binomtest
 from spacy.language import Language
+from spacy.tokens import Doc
 from spacy.training import Example
 
 import spacy_graft
@@ -497,6 +499,21 @@ def test_empty_texts_are_not_proposed() -> None:
     assert all(one.text.strip() for one in report.to_label)
 
 
+@Language.component("cats_of_test")
+def cats_of_test(doc: Doc) -> Doc:
+    """Does not say that it assigns doc.cats."""
+    doc.cats = right_cats(doc.text)
+    return doc
+
+
+def test_a_teacher_that_does_not_say_what_it_assigns() -> None:
+    teacher = spacy.blank("en")
+    teacher.add_pipe("cats_of_test")
+    _, report = student_of(teacher, n_to_label=3)
+    for one in report.to_label:
+        assert one.teacher == pytest.approx(right_cats(one.text))
+
+
 def test_bad_teachers_and_texts(pipeline: Language) -> None:
     nlp = untrained()
     examples = gold_examples(nlp)
@@ -504,6 +521,7 @@ def test_bad_teachers_and_texts(pipeline: Language) -> None:
         (nlp, "the same pipeline"),
         (spacy.blank("en"), r"en_pipeline sets no doc.cats: it has none"),
         (3, "not int"),
+        (".", r"The teacher \. is a folder\. Load a pipeline first"),
         (lambda texts: [], f"returns probabilities of 0 texts when it is given {len(TEXTS)}"),
     ):
         with pytest.raises(ValueError, match=message):
@@ -606,7 +624,7 @@ def test_what_separates_probabilities(name: str, header: str, separator: str, tm
     """What the file says, or its name if that makes several cells, and not what makes most."""
     (tmp_path / name).write_text(f"{header}\n{separator.join(['x', '0.25', '0.75'])}\n")
     expected = dict(zip(header.split(separator)[-2:], (0.25, 0.75), strict=True))
-    assert list(table_lines(tmp_path / name)) == [(header.count("\n") + 2, expected, "x")]
+    assert list(table_lines(tmp_path / name, "text")) == [(header.count("\n") + 2, expected, "x")]
 
 
 # Encoders
@@ -734,6 +752,22 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 ARGUMENTS = ("distil", "--train", "gold.jsonl", "--unlabelled", "texts.jsonl", "--output", "out", "--teacher")
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "csv"])
+def test_texts_of_a_teacher_are_of_the_field_that_is_named(folder: Path, kind: str) -> None:
+    for name in ("gold.jsonl", "texts.jsonl", "soft.jsonl"):
+        (folder / name).write_text((folder / name).read_text().replace('"text":', '"body":'))
+    lines = [json.loads(line) for line in (folder / "soft.jsonl").read_text().splitlines()]
+    if kind == "csv":
+        rows = [["body", *lines[0]["cats"]], *([line["body"], *line["cats"].values()] for line in lines)]
+        with (folder / "soft.csv").open("w", newline="") as file:
+            csv.writer(file).writerows(rows)
+    arguments = (*ARGUMENTS, f"soft.{kind}", "student.cfg", "--text-field", "body")
+    assert json.loads(call(*arguments).stdout)["teacher"] == f"soft.{kind}"
+    first, second, *others = (folder / "texts.jsonl").read_text().splitlines(keepends=True)
+    (folder / "texts.jsonl").write_text("".join([second, first, *others]))
+    assert "the text is not that of text 1 without labels" in refused(*arguments)
 
 
 def test_the_command(folder: Path) -> None:

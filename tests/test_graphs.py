@@ -586,6 +586,12 @@ def test_zip_files_that_are_damaged(tmp_path: Path) -> None:
         SentiWordNet(sentiwordnet)([])
 
 
+def test_a_table_without_senses(tmp_path: Path) -> None:
+    (tmp_path / "empty.txt").write_text("# POS\n")
+    with pytest.raises(ValueError, match=r"empty\.txt has no senses"):
+        SentiWordNet(tmp_path / "empty.txt")([])
+
+
 def test_exceptions_that_are_not_utf8(tmp_path: Path) -> None:
     write_wordnet(tmp_path)
     (tmp_path / "noun.exc").write_bytes(b"mice mouse\nm\xe4use maus\n")
@@ -826,6 +832,13 @@ def test_features_that_go_with_the_same_seeds() -> None:
     assert edges["good", "class"] == 1.0
     assert ("dull", "fine") not in edges
     assert graph.report["documents"] == 8
+    # Without a seed in the corpus, profiles say nothing.
+    nothing = Cooccurrence("profile", seeds=no_graph)(features)
+    assert nothing.n_vertices == 0
+
+
+def no_graph(_: CorpusVocabulary) -> FeatureGraph:
+    return FeatureGraph((), np.zeros(0, np.bool_), sparse.csr_array((0, 0)), sparse.csr_array((0, 0)))
 
 
 def test_neighbours_are_those_of_any_block(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -854,6 +867,8 @@ def test_vocabularies_of_documents() -> None:
     assert features.documents("test").toarray().tolist() == [[1, 1, 1, 1, 0], [0, 0, 1, 0, 0], [0, 0, 0, 0, 1]]
     assert CorpusVocabulary.of_documents([["a", "b"], ["b"]], min_df=2).vertices == (("b",),)
     assert CorpusVocabulary.of([("a",), ("a",)]).vertices == (("a",),)
+    with pytest.raises(ValueError, match=r"tuples of symbols, such as \('good',\), and not 'good'"):
+        CorpusVocabulary.of(["good"])  # type: ignore[list-item]
     with pytest.raises(ValueError, match="names that differ"):
         CorpusVocabulary((("a",), ("a",)))
     with pytest.raises(ValueError, match="do not fit"):

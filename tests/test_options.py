@@ -94,6 +94,11 @@ def test_weights_of_graphs(weight):
         MergedGraphs({"edges": print}, {"edges": weight})
 
 
+def test_graphs_are_given_by_name():
+    with pytest.raises(ValueError, match="MergedGraphs: graphs must be builders by name, at least one, but are"):
+        MergedGraphs([print])
+
+
 @pytest.mark.parametrize("path", ["", None, 3, []])
 @pytest.mark.parametrize("builder", [EdgeList, GraphFile])
 def test_paths(builder, path):

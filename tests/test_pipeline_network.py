@@ -169,6 +169,14 @@ def test_unlabelled_documents_of_a_config(train_records: list[Record], tmp_path:
     assert "paprika" in {feature.text for feature in component_of(nlp).features()}
 
 
+def test_no_documents_without_labels_are_told_of(train_records: list[Record]) -> None:
+    nlp = make_nlp(learner=RIDGE)
+    with pytest.warns(UserWarning, match=r"\[textcat_graft\] There are no documents without labels for the network"):
+        spacy_graft.fit(
+            nlp, make_examples(nlp, train_records), network=Recorder("salt", "violin"), unlabelled=list[str]()
+        )
+
+
 def test_explanations_add_up(train_records: list[Record]) -> None:
     nlp = make_nlp(learner=RIDGE)
     spacy_graft.fit(nlp, make_examples(nlp, train_records), network=Recorder("salt", "violin"))

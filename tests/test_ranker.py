@@ -344,7 +344,7 @@ def test_pseudo_maximal_features_have_no_optimal_weight(sets, separated):
         (MATRIX[:0], [], [], "no group has two candidates"),
         *(
             (MATRIX, BEST, [*GROUPS[1:].tolist(), missing], "groups contains NaN: value 99 is missing")
-            for missing in (float("nan"), np.float32("nan"), pd.NA, pd.NaT)
+            for missing in (float("nan"), np.float32("nan"), pd.NA, pd.NaT, None)
         ),
         (MATRIX, BEST.reshape(-1, 1), GROUPS, r"y must have one dimension, .* but has the shape \(100, 1\)"),
         (MATRIX, np.array(1), GROUPS, r"but has the shape \(\)"),

@@ -133,7 +133,7 @@ def distil_command(
         nlp,
         labelled(nlp),
         texts,
-        teacher_of(teacher, context, tokenizer, max_tokens),
+        teacher_of(teacher, context, tokenizer, max_tokens, text_field),
         component=graft.name,
         store=output / STORE,
         weights=WEIGHTS if weight is None else weight,
@@ -228,9 +228,12 @@ def initialize_options(nlp: Language, component: TextCatGraft, checkpoints: Path
     return options
 
 
-def teacher_of(argument: str, context: typer.Context, tokenizer: Path | None, max_tokens: int) -> AnyTeacher:
+def teacher_of(
+    argument: str, context: typer.Context, tokenizer: Path | None, max_tokens: int, text_field: str
+) -> AnyTeacher:
     """The teacher that the option names; options of encoders are refused for others."""
     from ..teachers.encoder import ENCODER_FILE, OnnxEncoder
+    from ..teachers.probabilities import SavedTeacher
 
     path = Path(argument)
     if path.suffix == ".onnx" or (path / ENCODER_FILE).is_file():
@@ -242,7 +245,7 @@ def teacher_of(argument: str, context: typer.Context, tokenizer: Path | None, ma
     if argument.lower().endswith(JSONL_SUFFIXES) or delimiter_by_name(path) is not None:
         if not path.is_file():
             raise CommandError(f"There is no file {path}.")
-        return path
+        return SavedTeacher(path, text_field)
     if ":" in argument and not path.exists():
         return function_of(*argument.rsplit(":", 1))
     return any_pipeline(argument)

@@ -15,6 +15,7 @@ from .common import (
     FormatOption,
     OutputFormat,
     add_row,
+    is_stream,
     make_table,
     print_json,
     print_result,
@@ -121,10 +122,14 @@ def read_graph(path: Path) -> FeatureGraph:
 
 
 def check_writable(output: Path) -> None:
-    """Raise a CommandError if the file cannot be written, before anything is built."""
+    """Raise a CommandError if the file cannot be written, or is no network, before anything is built."""
+    from ..graphs.storage import is_network
+
     folder = next(parent for parent in output.resolve().parents if parent.exists())
     if output.is_dir():
         raise CommandError(f"{output} cannot be written: it is a folder.")
+    if output.exists() and not (is_stream(output) or is_network(output)):
+        raise CommandError(f"{output} exists, and is not a network: it is not replaced. Give another name.")
     if not folder.is_dir():
         raise CommandError(f"{output} cannot be written: {folder} is not a folder.")
     if not os.access(folder, os.W_OK):

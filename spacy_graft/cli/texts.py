@@ -25,7 +25,7 @@ class TextLines(JsonlCorpus):
     """
 
     def __init__(self, path: str, text_field: str) -> None:
-        super().__init__(path, text_field)
+        super().__init__(path, text_field, label_field=None)
         self.n_bytes = 0
 
     @cached_property

@@ -185,7 +185,8 @@ class PenaltySettings(Settings):
         is_share = isinstance(self.stability, bool) or is_number_in(self.stability, 0.0, 1.0)
         self._require(is_share, "stability", "true, false, or a number from 0 to 1")
         self._require_count("stability_pairs", "at least 1", most=MOST_PAIRS)
-        self._require(is_count(self.stability_seed, 0), "stability_seed", "an integer of at least 0")
+        seed = f"an integer from 0 to {LARGEST_COUNT:,}"
+        self._require(is_count(self.stability_seed, 0), "stability_seed", seed)
 
     def _require_no_l1(self) -> None:
         """Raise a ValueError for what only L1 has."""

@@ -44,7 +44,8 @@ class MergedGraphs:
     normalise: bool = False
 
     def __post_init__(self) -> None:
-        if not self.graphs or not all(map(callable, self.graphs.values())):
+        given: Any = self.graphs
+        if not (isinstance(given, dict) and given and all(map(callable, given.values()))):
             raise ValueError(f"MergedGraphs: graphs must be builders by name, at least one, but are {self.graphs!r}")
         if unknown := sorted(set(self.weights or {}) - set(self.graphs)):
             raise ValueError(

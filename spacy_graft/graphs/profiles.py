@@ -28,11 +28,12 @@ def nearest_profiles(presence: sparse.csr_array, seeds: np.ndarray, k: int) -> s
     """The k nearest features of each feature, by the distance of their vectors of correlations with the seeds.
 
     Returns float64 (n_features, n_features) of zeros and ones. Of ties, the first features are kept. Features that no
-    documents or all documents have, whose correlations are undefined, are near to none.
+    documents or all documents have, whose correlations are undefined, are near to none, and so are those that correlate
+    with no seed.
     """
     df = np.asarray(presence.astype(bool).sum(axis=0))
-    varied = (df > 0) & (df < presence.shape[0])
     vectors = correlations(presence, seeds).astype(np.float32)
+    varied = (df > 0) & (df < presence.shape[0]) & vectors.any(axis=1)
     n = len(vectors)
     rows = [sparse.csr_array((0, n)), *nearest_in_blocks(vectors, varied, min(k, max(n, 1)))]
     return sparse.csr_array(sparse.vstack(rows, format="csr"))

@@ -171,7 +171,7 @@ def read_senses(path: str | Path | None) -> Senses:
     FileNotFoundError
         If it does not exist.
     ValueError
-        If a line is malformed.
+        If a line is malformed, or there is none.
     """
     senses: Senses = {}
     file = table_at(path)
@@ -183,6 +183,8 @@ def read_senses(path: str | Path | None) -> Senses:
                     senses.setdefault(key, []).append(sense)
             except ValueError as error:
                 raise ValueError(f"{file}, line {number}: {error}") from error
+    if not senses:
+        raise ValueError(f"{file} has no senses.")
     return senses
 
 

@@ -20,6 +20,7 @@ import json
 import struct
 import zlib
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,12 @@ MAX_RATIO = 1032
 
 #: Matrices of the similar and of the dissimilar edges.
 EdgeMatrices = tuple[sparse.csr_array, sparse.csr_array]
+
+
+def is_network(path: Path) -> bool:
+    """Whether a file begins as those of graphs do, or is empty."""
+    with path.open("rb") as file:
+        return file.read(len(MAGIC)) in (MAGIC, b"")
 
 
 def pack_graph(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -42,10 +43,19 @@ class CorpusVocabulary:
 
     @classmethod
     def of(cls, source: CorpusVocabulary | Iterable[Vertex]) -> CorpusVocabulary:
-        """Return a vocabulary unchanged, or that of names without documents, in their order and each once."""
+        """Return a vocabulary unchanged, or that of names without documents, in their order and each once.
+
+        Raises
+        ------
+        ValueError
+            If a name is a string: its letters would be symbols.
+        """
         if isinstance(source, CorpusVocabulary):
             return source
-        return cls(tuple(dict.fromkeys(map(tuple, source))))
+        names: list[Any] = list(source)
+        if (string := next((name for name in names if isinstance(name, str)), None)) is not None:
+            raise ValueError(f"The names of features are tuples of symbols, such as ({string!r},), and not {string!r}.")
+        return cls(tuple(dict.fromkeys(map(tuple, names))))
 
     @classmethod
     def of_documents(cls, documents: Iterable[Sequence[str]], max_length: int = 1, min_df: int = 1) -> CorpusVocabulary:

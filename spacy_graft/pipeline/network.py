@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -103,6 +104,11 @@ class NetworkSource:
         for example in self.unlabelled() if self.unlabelled is not None else ():
             for name, block in self.vertex_blocks.items():
                 symbols[name].append(read_symbols(block, example.predicted))
+        if self.unlabelled is not None and not any(symbols.values()):
+            warnings.warn(
+                f"[{self.component}] There are no documents without labels for the network: unlabelled is empty.",
+                stacklevel=2,
+            )
         return {name: stream_of(self.vertex_blocks[name], parts) for name, parts in symbols.items()}
 
     def _features(

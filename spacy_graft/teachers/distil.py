@@ -40,6 +40,7 @@ from ..pipeline.progress import progress_bar
 from ..pipeline.textcat import TextCatGraft
 from ..threads import limited_threads
 from .encoder import Encoder, EncoderTeacher
+from .probabilities import SavedTeacher
 from .report import DistilReport, Fidelity, TextToLabel, WeightTrial
 from .store import Store
 from .teacher import Cats, FileTeacher, Gold, Head, Labels, Teacher, function_teacher, pipeline_teacher
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
     from ..pipeline.training import Training
 
 #: What can be a teacher.
-AnyTeacher = Language | Encoder | str | Path | Callable[[Sequence[str]], Iterable[Cats]]
+AnyTeacher = Language | Encoder | str | Path | SavedTeacher | Callable[[Sequence[str]], Iterable[Cats]]
 #: Example weights of a text without labels that are tried, besides 0.
 WEIGHTS = (0.1, 1.0)
 #: Cross-validation holds out one of so many parts of the labelled texts at a time, until enough have been held out.
@@ -220,7 +221,11 @@ def gold_of(component: TextCatGraft, training: Training, labelled: list[Example]
 def as_teacher(teacher: AnyTeacher, labels: Labels) -> Teacher:
     """The teacher that an argument of :func:`distil` means."""
     if isinstance(teacher, str | Path):
-        return FileTeacher(Path(teacher), labels)
+        teacher = SavedTeacher(Path(teacher))
+    if isinstance(teacher, SavedTeacher):
+        if teacher.path.is_dir():
+            raise ValueError(f"The teacher {teacher.path} is a folder. Load a pipeline first: spacy.load(...).")
+        return FileTeacher(teacher, labels)
     if isinstance(teacher, Language):
         return pipeline_teacher(teacher, labels)
     if isinstance(teacher, Encoder):

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
 from numbers import Real
-from pathlib import Path
 from types import CodeType, FunctionType, MethodType
 from typing import Any, NamedTuple
 
@@ -21,7 +20,7 @@ from spacy.language import Language
 from ..digests import PLAIN, digest_of
 from ..messages import did_you_mean, listed
 from ..pipeline.targets import Targets, sum_to_one
-from .probabilities import ProbabilityFile
+from .probabilities import ProbabilityFile, SavedTeacher
 from .store import text_name
 
 #: What has a source; other values that a function holds need a digest of their own.
@@ -187,10 +186,10 @@ def naming_texts(name: str, texts: Sequence[str], first: int) -> Iterator[None]:
 class FileTeacher(LabelTeacher):
     """Probabilities of the same texts in the same order, from a file."""
 
-    def __init__(self, path: Path, labels: Labels) -> None:
-        super().__init__(str(path), "", labels, lambda texts: ())
+    def __init__(self, source: SavedTeacher, labels: Labels) -> None:
+        super().__init__(str(source.path), "", labels, lambda texts: ())
         in_order = labels.sorted()
-        self.file = ProbabilityFile.read(path, lambda cats, source: checked_cats(cats, in_order, source))
+        self.file = ProbabilityFile.read(source, lambda cats, where: checked_cats(cats, in_order, where))
 
     def rows(self, texts: Sequence[str], first: int) -> np.ndarray:
         return self.file.of_texts(texts, first)
@@ -311,9 +310,10 @@ def own_globals(function: FunctionType, codes: Iterable[CodeType]) -> list[Any]:
 
 def pipeline_teacher(nlp: Language, labels: Labels) -> LabelTeacher:
     """The ``doc.cats`` of a pipeline."""
-    setting = [name for name in nlp.pipe_names if "doc.cats" in nlp.get_pipe_meta(name).assigns]
+    # A component that does not say what it assigns may set them.
+    assigned = [nlp.get_pipe_meta(name).assigns for name in nlp.pipe_names]
     name = "_".join(filter(None, (nlp.meta["lang"], nlp.meta["name"])))
-    if not setting:
+    if all(names and "doc.cats" not in names for names in assigned):
         raise ValueError(
             f"The teacher {name} sets no doc.cats: it has {listed(nlp.pipe_names)}. A teacher needs a text classifier."
         )
