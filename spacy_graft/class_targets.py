@@ -328,9 +328,9 @@ def sets_and_labels(y: list[Any]) -> tuple[list[set[Any]], list[Any]]:
     try:
         rows = [{as_python(label) for label in value} for value in y]
         labels = set().union(*rows)
-        for label in labels:
-            if problem := problem_of_label(label):
-                raise ValueError(problem.format(number=next(i for i, row in enumerate(rows) if label in row)))
+        if any(map(problem_of_label, labels)):
+            number, label = next((i, label) for i, row in enumerate(rows) for label in row if problem_of_label(label))
+            raise ValueError(str(problem_of_label(label)).format(number=number))
         return rows, sorted(labels)
     except TypeError as error:
         raise ValueError(f"Labels must be hashable, and of one type that can be sorted: {error}.") from error

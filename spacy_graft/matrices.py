@@ -222,7 +222,7 @@ def require_readable(name: str, values: Any) -> None:
     """
     if isinstance(values, set | frozenset):  # keys of a dictionary have one
         raise ValueError(f"{name} is a set, which has no order: give a list.")
-    if np.ma.is_masked(values):
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         raise ValueError(f"{name} has masked values: fill them (filled()), or leave their documents out.")
 
 

@@ -729,6 +729,19 @@ def test_no_command_replaces_what_it_reads(pipeline: Path, texts: Path) -> None:
     ):
         assert "is read, and would be replaced" in refused(*arguments)
     assert texts.read_bytes() == before
+    of_model = contents_of(pipeline)
+    for arguments in (
+        ("classify", pipeline, texts, "--output", pipeline / "textcat_graft" / "model"),
+        ("evaluate", pipeline, texts, "--output", pipeline / "meta.json"),
+        ("explain", pipeline, texts, "--html", pipeline / "meta.json"),
+        ("report", pipeline, "--card", pipeline / "textcat_graft" / "model"),
+    ):
+        assert "is read, and would be replaced" in refused(*arguments)
+    assert contents_of(pipeline) == of_model
+
+
+def contents_of(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 @pytest.mark.filterwarnings("default:The labels of the component exclude each other", "default:1 of 3 documents")

@@ -570,6 +570,13 @@ def test_what_is_masked_is_no_data(name: str) -> None:
         model.score(**given)
 
 
+def test_the_first_missing_label_is_named() -> None:
+    for missing in (pd.array([1, None] * 20, dtype="Int64"), [1.0, float("nan")] * 20, [1, None] * 20):
+        for given in (missing, pd.Series(missing)):
+            with pytest.raises(ValueError, match="a label of document 1 is missing"):
+                GraftTextClassifier(LEARNER).fit(["a b", "c d"] * 20, given)
+
+
 def test_a_single_string_is_refused_whatever_the_weights():
     with pytest.raises(ValueError, match="Iterable over raw text documents expected"):
         GraftTextClassifier(LEARNER).fit("abab", [0, 1, 0, 1], [1, 1, 1, 0])

@@ -26,8 +26,8 @@ from thinc.api import Config
 
 from conftest import PATH, REPOSITORY, WORDS, Record, make_example, make_nlp, make_records, run, write_jsonl
 from spacy_graft.cli import common
-from spacy_graft.cli.common import Terminated, held_back, quoted, terminated_in_order
-from spacy_graft.cli.train import LabelsFound, delete, replacing, shipped_configs
+from spacy_graft.cli.common import PIPELINE_FILES, Terminated, held_back, quoted, terminated_in_order
+from spacy_graft.cli.train import LabelsFound, delete, plain_label, replacing, shipped_configs
 from spacy_graft.pipeline.loop import is_loop_of_spacy, suit_loop
 from spacy_graft.pipeline.textcat import TextCatGraft
 from test_cli import call
@@ -607,11 +607,50 @@ def test_a_config_that_no_training_wrote_is_not_replaced(
     own = Path(shutil.copy(shipped_configs()["ngrams"], tmp_path / "config.cfg"))
     before = own.read_bytes()
     options = ("--config", own, "--output", tmp_path)
-    assert "config.cfg is read, and would be replaced" in train(data, *options, code=1)
+    assert "config.cfg exists, and no training wrote it" in train(data, *options, code=1)
+    assert "config.cfg exists, and no training wrote it" in train(data, "--output", tmp_path, code=1)
     assert own.read_bytes() == before
     (tmp_path / "model-last").mkdir()
+    assert "model-last exists, and is not a pipeline: it is not replaced" in train(data, *options, code=1)
+    for name in PIPELINE_FILES:
+        (tmp_path / "model-last" / name).touch()
     train(data, *options)
     assert own.read_bytes() != before
+    train(data, "--output", tmp_path / "new")
+    train(data, "--output", tmp_path / "new")  # as after one that was killed at its beginning
+
+
+def test_a_folder_of_texts_is_not_written_into(
+    tmp_path: Path, train_records: list[Record], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number, record in enumerate(train_records):
+        folder = tmp_path / "texts" / str(record["label"])
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{number}.txt").write_text(record["text"])
+    monkeypatch.chdir(tmp_path / "texts")
+    before = contents(tmp_path)
+    assert "model lies in ., which is read. Give a place outside of it." in train(".", code=1)
+    assert "food lies in food, which is read" in train("food", "--output", "food", code=1)
+    for output in ("fixed", "all.jsonl"):
+        assert f"{output} lies in ., which is read" in call("convert", ".", output, code=1).stderr
+    assert contents(tmp_path) == before
+
+
+def test_trainings_in_one_folder_keep_out_of_each_others_way(
+    tmp_path: Path, train_records: list[Record], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fcntl = pytest.importorskip("fcntl")
+    monkeypatch.setattr("spacy.cli.train.train", lambda *_: None)
+    data, output = write_jsonl(tmp_path / "train.jsonl", train_records), tmp_path / "model"
+    output.mkdir()
+    descriptor = os.open(output, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        assert "Another training writes into" in train(data, "--output", output, code=1)
+    finally:
+        os.close(descriptor)
+    assert not any(output.iterdir())
+    train(data, "--output", output)
 
 
 def test_a_component_with_a_source_is_trained_by_spacy(tmp_path: Path) -> None:
@@ -649,6 +688,16 @@ def test_labels_of_one_document_each_leave_no_dev(tmp_path: Path, train_records:
     assert "none of the 120 documents can be held out for dev" in said
     assert "--label-field" in said
     assert "dev.jsonl has no documents" in train(data, "--dev", empty, "--output", tmp_path / "out", code=1)
+
+
+def test_labels_that_look_alike() -> None:
+    composed, decomposed = "caf\u00e9", "cafe\u0301"
+    assert plain_label(composed) == plain_label(decomposed) == plain_label(f" {composed}\u200b") == "caf\u00e9"
+    found = LabelsFound()
+    for number, labels in enumerate([["food", "food"], composed, decomposed, {"food": 1.0}]):
+        found.add(labels, number, "")
+    assert found.n_others == 0
+    assert f"Are these labels the same? {composed!r}, {decomposed!r}" in "".join(found.lines())
 
 
 def test_labels_are_counted_and_those_that_may_be_the_same_are_named(

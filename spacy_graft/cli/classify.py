@@ -79,7 +79,7 @@ def classify_command(
         )
     if text_field in ADDED:
         raise CommandError(f"The key {text_field!r} is one of those that classify writes. Rename it.")
-    refuse_own_input(output, lines)
+    refuse_own_input(output, lines, model)
     nlp, graft = load_pipeline(model, component)
     warn_of_metadata(graft)
     source = text_lines_of(lines, text_field)

@@ -189,6 +189,7 @@ def print_message(message: str) -> None:
 
 def quoted(path: str | Path) -> str:
     """A path as it is typed in a command: in quotation marks, if the shell would not take it for one argument."""
+    path = f"./{path}" if str(path).startswith("-") else path  # not an option
     return subprocess.list2cmdline([str(path)]) if os.name == "nt" else shlex.quote(str(path))
 
 
@@ -342,9 +343,27 @@ def refuse_own_input(output: str | Path | None, *inputs: str | Path | None) -> N
         # os.path takes a long text for a file that does not exist.
         if path is None or not os.path.exists(path):
             continue
-        is_of_model = is_pipeline(Path(path)) and Path(output).resolve().is_relative_to(Path(path).resolve())
+        is_of_model = is_pipeline(Path(path)) and is_within(output, path)
         if is_of_model or os.path.samefile(output, path):
             raise CommandError(f"{output} is read, and would be replaced. Give another name for what is written.")
+
+
+def refuse_within(output: str | Path | None, *inputs: str | Path | None) -> None:
+    """Raise a CommandError if what is to be written lies in a folder of texts that is read: it would be one of them."""
+    for path in inputs:
+        if output is not None and path is not None and os.path.isdir(path) and is_within(output, path):
+            raise CommandError(f"{output} lies in {path}, which is read. Give a place outside of it.")
+
+
+def is_within(path: str | Path, folder: str | Path) -> bool:
+    """Whether a path is a folder, or in it."""
+    return Path(path).resolve().is_relative_to(Path(folder).resolve())
+
+
+def check_replaceable(output: Path) -> None:
+    """Raise a CommandError if the folder is there and is no pipeline."""
+    if output.exists() and not is_pipeline(output):
+        raise CommandError(f"{output} exists, and is not a pipeline: it is not replaced.")
 
 
 def refuse_other_file(output: Path | None, *endings: str) -> None:

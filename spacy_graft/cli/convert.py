@@ -15,7 +15,7 @@ import typer
 
 from ..files import TABLE_ENDINGS, delimiter_by_name, json_text, write_whole, writing, writing_folder
 from ..messages import count, listed, listed_in_part, unpaired_surrogate
-from .common import CommandError, blank_pipeline, check_overwriting, print_message, refuse_own_input
+from .common import CommandError, blank_pipeline, check_overwriting, print_message, refuse_own_input, refuse_within
 from .corpora import is_single, labelled_corpus
 from .inputs import CORPUS_HELP, JSONL_SUFFIXES, STANDARD_INPUT, IdFieldOption, LabelFieldOption, TextFieldOption
 from .progress import status_line, with_count
@@ -56,6 +56,7 @@ def convert_command(
     """
     write = writer_of(output, lang, id_field)
     refuse_own_input(output, source)
+    refuse_within(output, source)
     check_overwriting(output, force)
     corpus = labelled_corpus(source, text_field, label_field)
     with status_line("Checking the texts") as update:

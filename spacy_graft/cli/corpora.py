@@ -78,7 +78,7 @@ def is_single(labels: LabelValues) -> bool:
 
     if isinstance(labels, dict):
         return sum_to_one(labels.values())
-    return isinstance(labels, str) or len(labels) == 1
+    return isinstance(labels, str) or len({*labels}) == 1
 
 
 def are_exclusive(corpus: JsonlCorpus) -> bool:

@@ -26,6 +26,7 @@ from .common import (
     print_result,
     refuse_options,
     refuse_own_input,
+    refuse_within,
 )
 from .corpora import are_exclusive
 from .inputs import JSONL_SUFFIXES, STANDARD_INPUT, LabelFieldOption, OnError, TextFieldOption
@@ -113,6 +114,7 @@ def distil_command(
     from ..teachers.distil import WEIGHTS, distil
 
     check_output(output)
+    refuse_within(output, train)
     for written in (LABEL_NEXT, REPORT_FILE, STORE):
         refuse_own_input(output / written, train, unlabelled, teacher)
     refuse_own_input(output / STUDENT, teacher)

@@ -16,7 +16,7 @@ from .common import (
     ComponentOption,
     FormatOption,
     ModelArgument,
-    is_pipeline,
+    check_replaceable,
     load_pipeline,
     print_message,
     print_result,
@@ -94,6 +94,7 @@ def edit_command(
     """
     from ..pipeline.reader import JsonlCorpus
     from ..pipeline.whole_save import save_whole
+    from .corpora import warn_of_training_corpus
 
     check_replaceable(output)
     if not (deny or allow or only_positive or only_negative or lock):
@@ -101,6 +102,8 @@ def edit_command(
     if data and not resolve:
         raise CommandError("--no-resolve only removes features, for which it reads no --data: give one of them.")
     nlp, graft = load_pipeline(model, component)
+    if dev is not None:
+        warn_of_training_corpus(nlp, dev)
     signs = signs_of(graft, only_positive or (), only_negative or ())
     locks = dict.fromkeys(parsed_lock(text, graft) for text in lock or ())
 
@@ -123,12 +126,6 @@ def edit_command(
         save_whole(nlp, output)
     print_message(f"Wrote {output}.")
     print_result(format, edit_tables(edit, (before, after), top), edit_values(edit, (before, after), top))
-
-
-def check_replaceable(output: Path) -> None:
-    """Raise a CommandError if the folder is there and is no pipeline."""
-    if output.exists() and not is_pipeline(output):
-        raise CommandError(f"{output} exists, and is not a pipeline: it is not replaced.")
 
 
 def signs_of(graft: TextCatGraft, positive: Iterable[str], negative: Iterable[str]) -> list[tuple[str, str]]:

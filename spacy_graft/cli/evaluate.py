@@ -24,6 +24,7 @@ from .common import (
     print_result,
     refuse_own_input,
     refuse_same_output,
+    refuse_within,
     warn_of_metadata,
 )
 from .inputs import CORPUS_HELP, LabelFieldOption, TextFieldOption
@@ -70,7 +71,8 @@ def evaluate_command(
     from ..checks.evaluation import evaluate
     from .corpora import labelled_corpus, warn_of_training_corpus
 
-    refuse_own_input(output, data)
+    refuse_own_input(output, data, model)
+    refuse_within(output, data)
     refuse_same_output(output, output and output.with_name(DIAGRAM))
     reader = labelled_corpus(data, text_field, label_field)
     nlp, graft = load_pipeline(model, component)

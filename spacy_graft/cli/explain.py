@@ -109,7 +109,7 @@ def explain_command(
         refuse_options(context, "text_field", "id_field", "on_error", why="on a single text")
     if html is not None:
         refuse_options(context, "format", "top", why="with --html")
-    refuse_own_input(html, text)
+    refuse_own_input(html, text, model)
     refuse_other_file(html, ".html", ".htm")
     nlp, graft = load_pipeline(model, component)
     warn_of_metadata(graft)

@@ -129,8 +129,8 @@ def build_network(
     """Build a network from the features of a corpus, write it, and print its report."""
     from ..graphs.edgelist import EdgeList
 
-    check_writable(output)
     refuse_own_input(output, *(corpus.corpus or []), *(value for value in settings.values() if isinstance(value, Path)))
+    check_writable(output)
     try:
         network = builder(**{name: builder_setting(name, value) for name, value in settings.items()})
     except ValueError as error:

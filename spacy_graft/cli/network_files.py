@@ -69,8 +69,8 @@ def merge_command(
     from ..graphs.merging import MergedGraphs
     from ..graphs.vocabulary import CorpusVocabulary
 
-    check_writable(output)
     refuse_own_input(output, *files)
+    check_writable(output)
     names = [path.stem for path in files]
     if weight and len(weight) != len(files):
         raise typer.BadParameter(f"--weight is given {count(len(weight), 'time')} for {count(len(files), 'file')}.")

@@ -23,6 +23,7 @@ from .common import (
     refuse_other_file,
     refuse_own_input,
     refuse_same_output,
+    refuse_within,
     wants_table,
     warn_of_metadata,
 )
@@ -85,7 +86,9 @@ def report_command(
         refuse_options(context, "format", why="with --html or --card")
     refuse_same_output(html, card)
     for path, _ in pages:
-        refuse_own_input(path, data)
+        # The card of a pipeline may be in its folder, and made again.
+        refuse_own_input(path, data, None if path.suffix.lower() == ".md" else model)
+        refuse_within(path, data)
     refuse_other_file(html, ".html", ".htm")
     refuse_other_file(card, ".md")
     nlp, graft = load_pipeline(model, component)

@@ -8,10 +8,11 @@ import os
 import re
 import secrets
 import shutil
+import unicodedata
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -25,11 +26,12 @@ from .common import (
     blank_pipeline,
     check_output,
     check_overrides,
+    check_replaceable,
     is_pipeline,
     print_message,
     quoted,
     refuse_options,
-    refuse_own_input,
+    refuse_within,
     require_held_by_config,
     undisturbed,
 )
@@ -130,8 +132,8 @@ def train_command(
     require_held_by_config(data, dev, text_field, label_field)
     check_data(data, dev)
     check_output(output)
+    refuse_within(output, data, dev)
     check_no_pipeline(output)
-    refuse_own_config(output, config)
     import_code(code)
     overrides = parse_config_overrides(context.args)
     settings, is_shipped = read_training_config(config, overrides)
@@ -154,12 +156,48 @@ def train_command(
         check_effects(settings, overrides)
         if PROGRESS_BAR not in overrides:
             settings["training"]["logger"]["progress_bar"] = True
-    path = output / CONFIG_FILE
-    with replacing(output):
-        write_whole(path, f"{settings.to_str(interpolate=False)}\n".encode())
+    path, content = output / CONFIG_FILE, f"{settings.to_str(interpolate=False)}\n".encode()
+    check_own_config(path, content)
+    with alone_in(output), replacing(output):
+        write_whole(path, content)
         train(path, output)
     print_message(f"Wrote {output / BEST}. To evaluate it on other texts:")
     print_message(f"spacy-graft evaluate {quoted(output / BEST)} DATA")
+
+
+@contextmanager
+def alone_in(output: Path) -> Iterator[None]:
+    """Make a folder if it is not there, and keep the trainings of other processes out of it, where the system can."""
+    is_new = not output.exists()
+    output.mkdir(parents=True, exist_ok=True)
+    try:
+        with locked_folder(output):
+            yield
+    finally:
+        if is_new and not any(output.iterdir()):
+            output.rmdir()
+
+
+@contextmanager
+def locked_folder(folder: Path) -> Iterator[None]:
+    """Hold the lock of a folder; a CommandError if another process holds it."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        yield
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # of a file system without locks
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError as error:
+                raise CommandError(
+                    f"Another training writes into {folder}. Wait for its end, or give another folder."
+                ) from error
+        yield
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager
@@ -171,11 +209,10 @@ def replacing(output: Path) -> Iterator[None]:
     """
     for left_over in sorted(output.glob(".before.*")):
         print_message(
-            f"{left_over} has what a training that was killed, or still runs, found in {output}. If you do not need "
-            f"it, delete it."
+            f"{left_over} has what a training that was killed found in {output}. If you do not need it, delete it."
         )
     kept = output / f".before.{secrets.token_hex(8)}"
-    before, is_new = [name for name in WRITTEN if (output / name).exists()], not output.exists()
+    before = [name for name in WRITTEN if (output / name).exists()]
     try:
         for name in before:
             copy_to(output / name, kept / name)
@@ -194,8 +231,6 @@ def replacing(output: Path) -> Iterator[None]:
             else:
                 complete_best(output)
             delete(kept)
-            if is_new and output.is_dir() and not any(output.iterdir()):
-                output.rmdir()
         raise
     with undisturbed():
         delete(kept)
@@ -240,12 +275,16 @@ def check_no_pipeline(output: Path) -> None:
     """Raise a CommandError if the folder is a pipeline itself."""
     if is_pipeline(output):
         raise CommandError(f"{output} is a pipeline. Give another folder: pipelines are written into it.")
+    for name in (BEST, LATEST):
+        check_replaceable(output / name)
 
 
-def refuse_own_config(output: Path, config: str) -> None:
-    """Raise a CommandError if the config that is read would be replaced, and is not that of an earlier training."""
-    if not any((output / name).exists() for name in (BEST, LATEST)):
-        refuse_own_input(output / CONFIG_FILE, config)
+def check_own_config(path: Path, content: bytes) -> None:
+    """Raise a CommandError if another config is there, which no training wrote: there are no pipelines beside it."""
+    if any((path.parent / name).exists() for name in (BEST, LATEST)) or not path.exists():
+        return
+    if path.read_bytes() != content:
+        raise CommandError(f"{path} exists, and no training wrote it: it is not replaced. Give another folder.")
 
 
 def shipped_configs() -> dict[str, Path]:
@@ -437,7 +476,7 @@ class LabelsFound:
         yield f"Labels: {shown or 'none'}{f' and {n_more:,} more' if n_more > 0 else ''}."
         alike = defaultdict(list)
         for label in self.counts:
-            alike[label.strip().casefold().removesuffix(".0")].append(label)
+            alike[plain_label(label)].append(label)
         for labels in alike.values():
             if len(labels) > 1:
                 yield f"Are these labels the same? {listed(labels)}. If so, write them alike."
@@ -457,6 +496,12 @@ class LabelsFound:
                 label, parts = next(iter(joined.items()))
                 return label, json.dumps(parts, ensure_ascii=False)
         return None
+
+
+def plain_label(label: str) -> str:
+    """What labels share that look alike: without case, white space at the ends, composition, and what is not seen."""
+    seen = "".join(letter for letter in unicodedata.normalize("NFKC", label) if unicodedata.category(letter) != "Cf")
+    return seen.strip().casefold().removesuffix(".0")
 
 
 @dataclass
