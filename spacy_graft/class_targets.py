@@ -172,8 +172,8 @@ def require_targets(y: Any) -> None:
     """Raise a ValueError if targets are None, no collection, or masked."""
     if y is None:
         raise ValueError("This estimator requires y to be passed, but the target y is None.")
-    if not isinstance(y, Iterable) and not hasattr(y, "__array__"):
-        raise ValueError(f"y must have the labels of each document, but is {y!r}.")
+    if isinstance(y, str | bytes | Mapping) or (not isinstance(y, Iterable) and not hasattr(y, "__array__")):
+        raise ValueError(f"y must be a list with the labels of each document, but is {y!r:.60}.")
     require_readable("y", y)
 
 

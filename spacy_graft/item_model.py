@@ -229,7 +229,13 @@ class ItemSpace:
         if not is_matrix(X) or (columns is not None and not self.of_matrix):
             unknown: dict[str, int] = {}
             if columns is None:
-                return require_numbers(item_matrix(X, unknown, self.numbers), self.names, unknown)
+                matrix = item_matrix(X, unknown, self.numbers)
+                if unknown and self.of_matrix and list(self.names) == default_names(len(self.names)):
+                    raise ValueError(
+                        f"{self.owner} was trained on a matrix whose columns have no names, but X has items by their "
+                        f"names, such as {next(iter(unknown))!r}. Give a matrix with the same columns."
+                    )
+                return require_numbers(matrix, self.names, unknown)
             return require_numbers(matrix_by_name(X, columns, unknown, self.numbers), self.names, unknown)
         if not self.of_matrix:
             raise ValueError(
@@ -244,6 +250,10 @@ class ItemSpace:
             )
         if columns is not None and columns != self._expected_columns(columns):
             raise ValueError("The feature names should match those that were passed during fit.")
+        if columns is None and self.columns is not None:
+            warnings.warn(
+                f"X does not have valid feature names, but {self.owner} was fitted with feature names", stacklevel=3
+            )
         return require_numbers(matrix, self.names)
 
     @cached_property
@@ -493,6 +503,8 @@ def example_weights(sample_weight: Sequence[float] | np.ndarray | None, n: int) 
     if sample_weight is None:
         return np.ones(n)
     require_readable("sample_weight", sample_weight)
+    if isinstance(sample_weight, str | Mapping):
+        raise ValueError(f"sample_weight must be a list with a number for each document, but is {sample_weight!r:.60}.")
     try:
         given = sample_weight if hasattr(sample_weight, "__array__") else list(sample_weight)
         weights = np.asarray(given, np.float64)

@@ -32,7 +32,7 @@ def is_matrix(documents: MatrixOrItems) -> bool:
         # An array of objects may also be documents of any kind.
         values = np.asarray(documents)
         return values.dtype.kind != "O" or values.ndim > 1
-    first = documents[0] if isinstance(documents, list) and documents else None
+    first = documents[0] if isinstance(documents, list | tuple) and documents else None
     return isinstance(first, list | tuple | np.ndarray) and len(first) > 0 and is_real_number(first[0])
 
 
@@ -79,7 +79,12 @@ def as_matrix(documents: Any) -> scipy.sparse.csr_array:
     """
     require_readable("X", documents)
     require_no_times(documents)
-    values = documents if scipy.sparse.issparse(documents) else np.asarray(documents)
+    try:
+        values = documents if scipy.sparse.issparse(documents) else np.asarray(documents)
+    except ValueError as error:  # of lists
+        raise ValueError(
+            f"The rows of X must have as many numbers each ({error}). Items have names, which are strings."
+        ) from error
     if values.dtype.kind == "c":
         raise ValueError("Complex data not supported: give a matrix of real numbers.")
     if values.dtype.kind in "mM":

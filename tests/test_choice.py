@@ -356,6 +356,11 @@ def test_documents_without_labels_choose_nothing(noisy: list[Record]) -> None:
     with pytest.warns(UserWarning, match="None of the 2 held-out documents has a label of the component"):
         scores = nlp.evaluate([make_example(nlp, "salt", {}), make_example(nlp, "salt", {"new": 1.0})])
     assert "cats_log_loss" not in scores
+    nlp.update(train[:4])
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        nlp.evaluate([make_example(nlp, "salt", {"new": 1.0, "food": 0.0})])
+    assert not [warning for warning in caught if "none were evaluated after" in str(warning.message)]
 
 
 @pytest.mark.parametrize("factory", ["textcat_graft", "textcat_graft_multilabel"])

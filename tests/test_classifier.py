@@ -832,3 +832,29 @@ def test_a_model_of_small_values_without_features_is_warned_of():
     with pytest.warns(UserWarning, match=r"no features.*l1 = 1 is too large: features enter only below 0\.01"):
         GraftClassifier().fit(X, y)
     GraftClassifier(Grafting(l1=1.0)).fit(X, y)  # as in a search over l1
+
+
+def test_names_of_items_do_not_fit_columns_without_names():
+    model = GraftClassifier().fit(MATRIX, LABELS)
+    records = [dict(zip("abcd", row, strict=False)) for row in np.asarray(MATRIX)]
+    with pytest.raises(ValueError, match=r"columns have no names, but X has items by their names, such as 'a'"):
+        model.predict(records)
+    frame = pd.DataFrame(records)
+    with pytest.warns(UserWarning, match="X does not have valid feature names, but GraftClassifier was fitted with"):
+        GraftClassifier().fit(frame, LABELS).predict(frame.to_numpy())
+
+
+def test_rows_are_lists_or_tuples_of_numbers():
+    rows = [tuple(row) for row in np.asarray(MATRIX).tolist()]
+    model = GraftClassifier().fit(tuple(rows), LABELS)
+    assert model.predict(rows).tolist() == model.predict(np.array(rows)).tolist()
+    with pytest.raises(ValueError, match=r"as many numbers each .* Items have names, which are strings"):
+        GraftClassifier().fit([[1, 2], [3], [1, 4, 5]], ["A", "B", "A"])
+
+
+@pytest.mark.parametrize("y", ["AB", {0: "A", 1: "B"}])
+def test_labels_are_no_string_and_no_mapping(y: object):
+    with pytest.raises(ValueError, match="y must be a list with the labels of each document"):
+        GraftClassifier().fit([["a"], ["b"]], y)
+    with pytest.raises(ValueError, match="sample_weight must be a list with a number for each document"):
+        GraftClassifier().fit([["a"], ["b"]], ["A", "B"], sample_weight=y)

@@ -440,3 +440,15 @@ def test_an_interrupted_new_label_is_added_later(
     assert component.to_bytes() == before
     assert component.add_label("new") == 1
     assert set(nlp("some text").cats) == set(component.labels)
+
+
+def test_a_model_of_another_learner_is_not_extended_along_a_path(train_records: list[Record]) -> None:
+    learner = {"@graft_learners": "spacy_graft.Grafting.v1", "l1": 0.5}
+    before, after = make_nlp(learner=learner, keep_corpus=True), make_nlp(learner=PATH, keep_corpus=True)
+    spacy_graft.fit(before, make_examples(before, train_records))
+    of_before, of_after = (nlp.get_pipe("textcat_graft") for nlp in (before, after))
+    assert isinstance(of_before, TextCatGraft)
+    assert isinstance(of_after, TextCatGraft)
+    of_after.from_bytes(of_before.to_bytes())
+    with pytest.raises(ValueError, match="trained by another learner than GraftingPath"):
+        after.update([make_example(after, "more salt", {"food": 1.0, "music": 0.0, "sport": 0.0})])

@@ -120,3 +120,10 @@ def test_other_functions_take_pairs_as_well(train_records: list[Record]) -> None
 def test_dev_in_the_place_of_labels_is_refused(nlp: Language, examples: list[Example], dev: list[Example]) -> None:
     with pytest.raises(ValueError, match=r"fit\(nlp, examples, dev=examples\)"):
         spacy_graft.fit(nlp, examples, dev)  # type: ignore[arg-type]
+
+
+def test_sets_of_texts_have_no_order() -> None:
+    nlp = make_nlp()
+    for texts, labels in (({"good", "bad"}, ["pos", "neg"]), (["good", "bad"], {"pos", "neg"})):
+        with pytest.raises(ValueError, match="a set, which has no order: give lists"):
+            spacy_graft.fit(nlp, texts, labels)

@@ -141,3 +141,10 @@ def test_limits_belong_to_what_is_allowed():
     assert not is_count(0)
     Grafting(l1=LARGEST_STRENGTH, ridge=LARGEST_STRENGTH, n_best=1_000_000)
     Grafting(l1=1, ridge=0, balance=1, n_best=None)
+
+
+def test_numbers_of_half_precision():
+    assert is_number_in(np.float16(1.0), 0.0, 1e100)
+    assert not is_number_in(np.float32(2.0), 0.0, 1.0)
+    assert not is_number_in(np.float64("nan"), 0.0, 1.0)
+    assert not is_number_in(np.True_, 0.0, 1.0)

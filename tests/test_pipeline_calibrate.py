@@ -464,3 +464,11 @@ def test_the_report_and_edits_know_the_temperature(trained: Language) -> None:
     assert len(common) > 0.9 * len(before)
     values = [[weights[name][label] for name in common for label in component.labels] for weights in (before, after)]
     assert values[1] == pytest.approx(values[0], rel=0.1, abs=0.02)
+
+
+def test_what_is_not_trained_is_not_calibrated(train_records: list[Record]) -> None:
+    nlp = make_nlp()
+    examples = make_examples(nlp, train_records)
+    nlp.initialize(lambda: examples)
+    with pytest.raises(ValueError, match=r"\[textcat_graft\] The component is not trained: there is nothing to cal"):
+        spacy_graft.calibrate(nlp, examples)

@@ -129,6 +129,8 @@ def calibrate(
     """
     component = graft_component(nlp)
     component.require_initialized()
+    if component.report is None and not snapshot_of(component.model).features.n_features:
+        raise ValueError(f"[{component.name}] The component is not trained: there is nothing to calibrate.")
     if temperature and component.constraints.locks:
         raise ValueError(
             f"[{component.name}] Some weights are locked, which a temperature would change. Give temperature=False, or "

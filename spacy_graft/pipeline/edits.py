@@ -61,6 +61,8 @@ def edited(
 ) -> Edit:
     """Edit a component; parameters and errors are those of its ``edit``."""
     report = report_to_edit(component, later, resolve)
+    if nlp is not None and all(pipe is not component for _, pipe in nlp.components):
+        raise ValueError(f"[{component.name}] The pipeline that is given does not have this component.")
     later.check_labels(f"[{component.name}]", component.labels)
     constraints = component.constraints.followed_by(later)
     constraints.check(f"[{component.name}]", component.labels, component.blocks)

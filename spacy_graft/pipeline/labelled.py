@@ -43,6 +43,8 @@ def examples_of(
     """
     if isinstance(documents, str):
         raise ValueError(f"A list of texts is expected, not the string {documents[:40]!r}.")
+    if labels is not None and any(isinstance(given, set | frozenset) for given in (documents, labels)):
+        raise ValueError("Texts or labels are a set, which has no order: give lists.")
     remaining = iter(documents)
     first = list(islice(remaining, 1))
     if not first:

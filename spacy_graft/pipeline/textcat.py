@@ -32,6 +32,7 @@ from ..extract.unread import document_text
 from ..graft.constraints import Constraints
 from ..graft.memory import MANY_LABELS, require_memory_for
 from ..graft.report import Report
+from ..graft.settings import GraftingPath
 from ..graft.solution import Solution
 from ..heap import frozen_heap
 from ..messages import did_you_mean, listed, listed_in_part, unpaired_surrogate
@@ -510,6 +511,12 @@ class TextCatGraft(TrainablePipe):
                 f"[{self.name}] {refusal}: it was trained with word vectors, which are not kept with it. Nothing is "
                 f"changed. Initialize it again with old and new documents."
             )
+        if isinstance(self.learner, GraftingPath) and self.report.rounds and not self.report.points:
+            raise ValueError(
+                f"[{self.name}] {refusal}: it was trained by another learner than GraftingPath, so that there is no "
+                f"point of the path to train it to. Nothing is changed. Give it that learner, or initialize it again "
+                f"with old and new documents."
+            )
         return self.training_on(self.kept_corpus, self.steered_learner, self.report)
 
     def training_on(self, corpus: ExtractedCorpus, learner: Any, report: Report) -> ResumedTraining:
@@ -633,6 +640,7 @@ class TextCatGraft(TrainablePipe):
                 f"the component: {listed(self.labels)}.",
                 stacklevel=2,
             )
+            training.has_no_judge = True
         if not any(has_labels_of(example.reference, self.labels) for example in examples):
             if self.training is not None and self.training.takes_held_out:  # which has been said
                 return {}

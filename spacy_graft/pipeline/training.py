@@ -135,6 +135,8 @@ class Training:
         The points of a path that held-out documents have judged.
     held_out : HeldOut, optional
         These documents.
+    has_no_judge : bool
+        Whether documents were evaluated that should choose, and none has a label of the component.
     is_compared : bool
         Whether they have been compared with the documents of the fit.
     left_out : tuple of str
@@ -201,7 +203,7 @@ class Training:
         self.reports: list[Report] = []
         self.choice: Choice | None = None
         self.held_out: HeldOut | None = None
-        self.is_compared = False
+        self.is_compared = self.has_no_judge = False
         self.concluded = False
         self.is_stable = False
         self.n_scored = 0
@@ -385,7 +387,7 @@ class Training:
     def is_past_choice(self) -> bool:
         """Whether documents that are evaluated now come too late to choose among the points of a path."""
         is_going_on = self.fit is not None and not (self.fit.finished or self.concluded)
-        return self.choice is not None and is_going_on and not self.takes_held_out
+        return self.choice is not None and is_going_on and not (self.takes_held_out or self.has_no_judge)
 
     def is_judged(self) -> bool:
         """Whether the present point of a path has been judged, or there is none."""
