@@ -127,3 +127,12 @@ def test_sets_of_texts_have_no_order() -> None:
     for texts, labels in (({"good", "bad"}, ["pos", "neg"]), (["good", "bad"], {"pos", "neg"})):
         with pytest.raises(ValueError, match="a set, which has no order: give lists"):
             spacy_graft.fit(nlp, texts, labels)
+
+
+def test_examples_are_not_mixed_with_others() -> None:
+    nlp = make_nlp()
+    (example,) = make_examples(nlp, [{"text": "salt", "label": "food"}])
+    with pytest.raises(ValueError, match=r"Document 2 is \('x', 'food'\) \(tuple\), but others are Examples"):
+        spacy_graft.fit(nlp, [example, ("x", "food")])
+    with pytest.raises(ValueError, match=r"A list of Examples, .* is expected, not None"):
+        spacy_graft.fit(nlp, None)  # type: ignore[arg-type]

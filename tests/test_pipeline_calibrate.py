@@ -472,3 +472,6 @@ def test_what_is_not_trained_is_not_calibrated(train_records: list[Record]) -> N
     nlp.initialize(lambda: examples)
     with pytest.raises(ValueError, match=r"\[textcat_graft\] The component is not trained: there is nothing to cal"):
         spacy_graft.calibrate(nlp, examples)
+    nlp.update(examples[:4])
+    with pytest.warns(UserWarning, match="The training has steps left: the next one makes a model without this"):
+        spacy_graft.calibrate(nlp, examples, temperature=False)

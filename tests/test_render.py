@@ -572,7 +572,8 @@ def test_documents_without_a_label_are_not_judged(fitted: Language, dev_records:
     assert "20 documents, 10 of them with labels of the model, <b>1</b> with errors (10.0%)" in html
     for example in examples[:10]:
         example.reference.cats = {"food": 0.5, "weather": 0.5}
-    assert dataset_figures(component, examples, False) == figures
+    with pytest.warns(UserWarning, match="10 of 20 documents have labels that the component does not know"):
+        assert dataset_figures(component, examples, False) == figures
 
 
 def test_a_data_set_with_other_labels_is_refused(fitted: Language) -> None:

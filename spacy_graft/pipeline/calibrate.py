@@ -124,8 +124,8 @@ def calibrate(
     Warns
     -----
     UserWarning
-        If no temperature is best, because all documents are predicted correctly, or not better than by chance; or if
-        the documents are those of dev, which the model was trained on in the end.
+        If no temperature is best, because all documents are predicted correctly, or not better than by chance; if the
+        documents are those of dev, which the model was trained on in the end; or if the training has steps left.
     """
     component = graft_component(nlp)
     component.require_initialized()
@@ -135,6 +135,12 @@ def calibrate(
         raise ValueError(
             f"[{component.name}] Some weights are locked, which a temperature would change. Give temperature=False, or "
             f"take back the locks with edit."
+        )
+    if component.training is not None and component.training.is_going_on:
+        warnings.warn(
+            f"[{component.name}] The training has steps left: the next one makes a model without this calibration. "
+            f"Calibrate at its end.",
+            stacklevel=2,
         )
     documents = read_documents(component, list(annotated_before(nlp, component, examples)))
     refuse_untrained(component, documents)

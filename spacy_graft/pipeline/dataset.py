@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from heapq import nlargest
@@ -67,7 +68,8 @@ def dataset_figures(component: TextCatGraft, examples: Iterable[Example], fragme
     Warns
     -----
     UserWarning
-        If they are those of dev, which the model was trained on in the end.
+        If they are those of dev, which the model was trained on in the end; or if some have other labels than the
+        component.
     """
     labels: set[str] = set()
     present: Counter[tuple[str, str]] = Counter()
@@ -75,11 +77,13 @@ def dataset_figures(component: TextCatGraft, examples: Iterable[Example], fragme
     errors: list[ExplainedError] = []
     wrong: set[int] = set()
     judged: list[str] = []
-    n_documents = n_errors = 0
+    n_documents = n_errors = n_unknown = 0
     for n_documents, example in enumerate(examples, start=1):
         labels.update(example.reference.cats)
         if is_judged := can_judge(component, example):
             judged.append(document_text(example.reference))
+        elif any(example.reference.cats.values()):
+            n_unknown += 1
         names: set[tuple[str, str]] = set()
         deciding: set[tuple[str, str]] = set()
         for decision in decisions_about(component, n_documents, example):
@@ -97,6 +101,12 @@ def dataset_figures(component: TextCatGraft, examples: Iterable[Example], fragme
     if labels and labels.isdisjoint(component.labels):
         raise no_label(component, n_documents, sorted(labels))
     warn_of_trained(component, judged)
+    if n_unknown:
+        warnings.warn(
+            f"[{component.name}] {n_unknown} of {n_documents} documents have labels that the component does not know, "
+            f"and are not among those that are judged. Its labels: {listed(component.labels)}.",
+            stacklevel=3,
+        )
     ranked = sorted(decided, key=lambda name: -len(decided[name]))
     return DatasetFigures(
         n_documents,

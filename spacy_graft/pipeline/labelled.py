@@ -45,6 +45,8 @@ def examples_of(
         raise ValueError(f"A list of texts is expected, not the string {documents[:40]!r}.")
     if labels is not None and any(isinstance(given, set | frozenset) for given in (documents, labels)):
         raise ValueError("Texts or labels are a set, which has no order: give lists.")
+    if not isinstance(documents, Iterable):
+        raise ValueError(f"A list of Examples, of texts or of (text, labels) is expected, not {documents!r:.60}.")
     remaining = iter(documents)
     first = list(islice(remaining, 1))
     if not first:
@@ -65,7 +67,17 @@ def examples_of(
             f"Documents must be Examples, or pairs of a text and its labels, but the first one is "
             f"{first[0]!r:.40} ({type(first[0]).__name__})."
         )
-    return documents
+    return only_examples(documents)
+
+
+def only_examples(documents: Iterable[Any]) -> Iterator[Example]:
+    """Yield examples; a ValueError for anything else among them."""
+    for number, document in enumerate(documents, start=1):
+        if not hasattr(document, "predicted"):
+            raise ValueError(
+                f"Document {number} is {document!r:.60} ({type(document).__name__}), but others are Examples."
+            )
+        yield document
 
 
 def unlabelled_examples(nlp: Language, documents: Iterable[Any]) -> Iterable[Example]:

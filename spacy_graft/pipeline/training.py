@@ -384,10 +384,14 @@ class Training:
         return self.choice is not None and (self._is_evaluated or len(self.reports) == 1)
 
     @property
+    def is_going_on(self) -> bool:
+        """Whether a fit has begun that has steps left."""
+        return self.fit is not None and not (self.fit.finished or self.concluded)
+
+    @property
     def is_past_choice(self) -> bool:
         """Whether documents that are evaluated now come too late to choose among the points of a path."""
-        is_going_on = self.fit is not None and not (self.fit.finished or self.concluded)
-        return self.choice is not None and is_going_on and not (self.takes_held_out or self.has_no_judge)
+        return self.choice is not None and self.is_going_on and not (self.takes_held_out or self.has_no_judge)
 
     def is_judged(self) -> bool:
         """Whether the present point of a path has been judged, or there is none."""
