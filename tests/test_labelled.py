@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from spacy.language import Language
 from spacy.training import Example
@@ -136,3 +137,12 @@ def test_examples_are_not_mixed_with_others() -> None:
         spacy_graft.fit(nlp, [example, ("x", "food")])
     with pytest.raises(ValueError, match=r"A list of Examples, .* is expected, not None"):
         spacy_graft.fit(nlp, None)  # type: ignore[arg-type]
+
+
+def test_pairs_are_rows_of_an_array_and_no_data_frame(train_records: list[Record]) -> None:
+    nlp = make_nlp()
+    pairs = [(record["text"], record["label"]) for record in train_records]
+    expected, found = list(examples_of(nlp, pairs)), list(examples_of(nlp, np.array(pairs, object)))
+    assert [example.reference.cats for example in found] == [example.reference.cats for example in expected]
+    with pytest.raises(ValueError, match=r"fit\(nlp, df\['text'\], df\['label'\]\)"):
+        spacy_graft.fit(nlp, pd.DataFrame(train_records))  # type: ignore[arg-type]

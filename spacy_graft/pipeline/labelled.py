@@ -7,6 +7,7 @@ from itertools import chain, islice
 from numbers import Integral
 from typing import Any
 
+import numpy as np
 from spacy.language import Language
 from spacy.tokens import Doc
 from spacy.training import Example
@@ -47,6 +48,10 @@ def examples_of(
         raise ValueError("Texts or labels are a set, which has no order: give lists.")
     if not isinstance(documents, Iterable):
         raise ValueError(f"A list of Examples, of texts or of (text, labels) is expected, not {documents!r:.60}.")
+    if hasattr(documents, "columns"):
+        raise ValueError("Texts and labels are columns of the DataFrame: fit(nlp, df['text'], df['label']).")
+    if isinstance(documents, np.ndarray):
+        documents = documents.tolist()  # rows of two are pairs
     remaining = iter(documents)
     first = list(islice(remaining, 1))
     if not first:
