@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -87,6 +88,12 @@ def test_a_point_of_a_path_is_not_at_a_limit_that_there_is_not():
     assert "hardly distinguish the labels" in why_empty(GraftingPath(max_features=None), report, 10)
     assert "hardly distinguish the labels" in why_empty(GraftingPath(max_features=5), report, 10)
     assert "more than parsimony = 4. Raise parsimony." in why_empty(GraftingPath(parsimony=4), report, 10)
+
+
+def test_that_no_feature_is_stable_is_what_was_asked_for():
+    report = Report(min_df={"words": 1}, objective=1.0, l1_max=1.0, points=1, n_columns=5)
+    assert why_empty(GraftingPath(stability=1.0), replace(report, stability={"left_out": 3.0}), 10) is None
+    assert why_empty(GraftingPath(stability=1.0), replace(report, stability={"left_out": 0.0}), 10) is not None
 
 
 def test_what_a_fold_lacks_is_not_said_of_all_documents() -> None:

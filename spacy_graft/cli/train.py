@@ -174,7 +174,7 @@ def alone_in(output: Path) -> Iterator[None]:
         with locked_folder(output):
             yield
     finally:
-        if is_new and not any(output.iterdir()):
+        if is_new and output.is_dir() and not any(output.iterdir()):
             output.rmdir()
 
 

@@ -57,8 +57,9 @@ def why_empty(learner: Any, report: Report, n_documents: int) -> str | None:
     n_documents : int
         Documents that it was trained on.
     """
-    # A learner of another package need not fill in the figures.
-    if report.n_active or not report.min_df or report.vectors is not None:
+    # A learner of another package need not fill in the figures. That no feature is stable is what was asked for.
+    are_left_out = report.stability is not None and report.stability["left_out"] > 0
+    if report.n_active or not report.min_df or report.vectors is not None or are_left_out:
         return None
     return f"{NO_FEATURES}: it predicts the same for all documents. {cause(learner, report, n_documents)}"
 
