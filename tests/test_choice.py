@@ -782,6 +782,7 @@ def go_on(nlp: Language, train: list[Example], dev: list[Example]) -> None:
         nlp.evaluate(dev)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [1, 2, 5])
 def test_an_interruption_of_a_step_keeps_what_dev_has_judged(
     number: int, noisy: list[Record], monkeypatch: pytest.MonkeyPatch

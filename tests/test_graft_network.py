@@ -464,6 +464,7 @@ def test_the_strongest_networks_make_weights_equal(weight, alpha, penalty):
     assert abs(by_name["x"]) > 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weight", [1.1e7, 1e12, 1e300])
 def test_a_network_without_digits_for_the_likelihood_is_refused(weight):
     with pytest.raises(ValueError, match=r"The network is too strong .* but 1e.07 is the largest"):

@@ -287,7 +287,7 @@ def test_a_model_without_stable_features_has_intercepts_only() -> None:
         ({"stability": "yes"}, "stability = 'yes', but it must be true, false"),
         ({"stability": None}, "stability = None, but it must be true, false"),
         ({"stability_pairs": 0}, "stability_pairs = 0, but it must be at least 1"),
-        ({"stability_seed": -1}, "stability_seed = -1, but it must be an integer of at least 0"),
+        ({"stability_seed": -1}, "stability_seed = -1, but it must be an integer from 0 to"),
     ],
 )
 def test_bad_options(options: dict[str, Any], message: str) -> None:

@@ -72,10 +72,10 @@ def examples_of(
             f"Documents must be Examples, or pairs of a text and its labels, but the first one is "
             f"{first[0]!r:.40} ({type(first[0]).__name__})."
         )
-    return only_examples(documents)
+    return checked_to_be_examples(documents)
 
 
-def only_examples(documents: Iterable[Any]) -> Iterator[Example]:
+def checked_to_be_examples(documents: Iterable[Any]) -> Iterator[Example]:
     """Yield examples; a ValueError for anything else among them."""
     for number, document in enumerate(documents, start=1):
         if not hasattr(document, "predicted"):
