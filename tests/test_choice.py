@@ -608,6 +608,7 @@ def test_the_last_point_that_documents_do_not_tell_from_the_best(seed: int) -> N
     assert parsimonious("best", found, [1.0] * n_points) == alike[-1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("factory", ["textcat_graft", "textcat_graft_multilabel"])
 def test_with_few_documents_of_dev_all_documents_choose(factory: str, noisy: list[Record]) -> None:
     """By folds of train and dev, as :func:`fit` does without dev; scores are those of what dev chose."""

@@ -385,6 +385,7 @@ def test_large_networks_are_not_written_down(monkeypatch):
     assert run(learner, data).report.objective == pytest.approx(written.report.objective, rel=1e-9)
 
 
+@pytest.mark.slow
 @few
 @given(labelled(labels=3), seeds, st.sampled_from([1e-3, 1.0, 1e6]), st.sampled_from([1e-3, 1e-1]))
 def test_single_precision_changes_no_optimum(corpus, seed, alpha, ridge):
@@ -454,6 +455,7 @@ def test_options_out_of_range(option, value):
         Grafting(l1=1.0, **{option: value})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("weight", "alpha"), [(1.0, 1e6), (1e7, 0.1)])
 @pytest.mark.parametrize("penalty", [{"l1": 0.1}, {"penalty": "l2", "ridge": 0.001}])
 def test_the_strongest_networks_make_weights_equal(weight, alpha, penalty):

@@ -67,6 +67,7 @@ def selected_columns(state: Any, selected: list[tuple[int, int]], documents: np.
     return found
 
 
+@pytest.mark.slow
 @few
 @given(st.integers(0, 999), st.sampled_from([2, 3]), st.sampled_from([0.0, 0.3]), st.booleans())
 def test_halves_select_what_fits_of_their_documents_do(seed: int, n_labels: int, ridge: float, exclusive: bool) -> None:
