@@ -351,6 +351,24 @@ def write_whole(path: Path, content: bytes, compress: bool = True) -> None:
         file.write(content)
 
 
+def has_lock(file: Any) -> bool:
+    """Take the lock of an open file or descriptor, until it is closed; False if another process has it.
+
+    True as well where the system, or the file system, has no locks.
+    """
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return True
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return True
+    return True
+
+
 def is_stream(path: Path) -> bool:
     """Whether a path names a file, pipe or terminal that the process has open, as /dev/stdout does."""
     return STREAM.fullmatch(os.path.abspath(path)) is not None

@@ -494,9 +494,10 @@ def is_exhausted(losses: Sequence[float], sizes: Sequence[int]) -> bool:
     sizes : sequence of int
         Features of each point.
     """
+    if len(losses) < LEAST_POINTS:
+        return False
     n_empty = next((number for number, size in enumerate(sizes) if size), len(sizes))
-    best = max(int(np.argmin(losses)) if losses else 0, n_empty)
-    return len(losses) >= LEAST_POINTS and len(losses) - 1 - best >= PATIENCE
+    return len(losses) - 1 - max(int(np.argmin(losses)), n_empty) >= PATIENCE
 
 
 def parsimonious(

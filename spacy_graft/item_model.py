@@ -230,7 +230,7 @@ class ItemSpace:
             unknown: dict[str, int] = {}
             if columns is None:
                 matrix = item_matrix(X, unknown, self.numbers)
-                if unknown and self.of_matrix and list(self.names) == default_names(len(self.names)):
+                if unknown and self.of_matrix and self._has_no_names:
                     raise ValueError(
                         f"{self.owner} was trained on a matrix whose columns have no names, but X has items by their "
                         f"names, such as {next(iter(unknown))!r}. Give a matrix with the same columns."
@@ -261,12 +261,16 @@ class ItemSpace:
         """The column of each name, once there are names. To make it takes longer than most predictions."""
         return {name: number for number, name in enumerate(self.names)}
 
+    @property
+    def _has_no_names(self) -> bool:
+        """Whether the columns of the training documents had no names, so that these are their numbers."""
+        return self.columns is None and list(self.names) == default_names(len(self.names))
+
     def _expected_columns(self, columns: list[str]) -> list[str]:
         """The names that columns must have: any, if those of the training documents had none."""
         if self.columns is not None:
             return self.columns
-        names = list(self.names)
-        return columns if names == default_names(len(names)) else names
+        return columns if self._has_no_names else list(self.names)
 
     def some(self, matrix: scipy.sparse.csr_array, rows: np.ndarray) -> scipy.sparse.csr_array:
         """Return some rows."""

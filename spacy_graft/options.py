@@ -33,8 +33,8 @@ def as_python(value: Any) -> Any:
 
 def is_number_in(value: Any, least: float, most: float) -> bool:
     """Whether an option is a number, and no boolean, from ``least`` to ``most``; NaN is not."""
-    value = as_python(value)  # where floats of half precision cannot hold the bounds
-    number = isinstance(value, int | float) and not isinstance(value, bool)
+    value = as_python(value)  # a float of half precision cannot be compared with large bounds
+    number = isinstance(value, int | float | np.floating) and not isinstance(value, bool)
     return number and bool(least <= value <= most)
 
 

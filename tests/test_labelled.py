@@ -133,7 +133,7 @@ def test_sets_of_texts_have_no_order() -> None:
 def test_examples_are_not_mixed_with_others() -> None:
     nlp = make_nlp()
     (example,) = make_examples(nlp, [{"text": "salt", "label": "food"}])
-    with pytest.raises(ValueError, match=r"Document 2 is \('x', 'food'\) \(tuple\), but others are Examples"):
+    with pytest.raises(ValueError, match=r"Document 2 is \('x', 'food'\) \(tuple\)\. Others are Examples"):
         spacy_graft.fit(nlp, [example, ("x", "food")])
     with pytest.raises(ValueError, match=r"A list of Examples, .* is expected, not None"):
         spacy_graft.fit(nlp, None)  # type: ignore[arg-type]

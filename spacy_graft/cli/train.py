@@ -12,14 +12,14 @@ import unicodedata
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..files import hidden_beside, write_whole
+from ..files import has_lock, hidden_beside, write_whole
 from ..messages import did_you_mean, listed, listed_in_part, printable
 from .common import (
     CommandError,
@@ -170,34 +170,16 @@ def alone_in(output: Path) -> Iterator[None]:
     """Make a folder if it is not there, and keep the trainings of other processes out of it, where the system can."""
     is_new = not output.exists()
     output.mkdir(parents=True, exist_ok=True)
+    descriptor = None if os.name == "nt" else os.open(output, os.O_RDONLY)  # Windows opens no folders
     try:
-        with locked_folder(output):
-            yield
+        if descriptor is not None and not has_lock(descriptor):
+            raise CommandError(f"Another training writes into {output}. Wait for its end, or give another folder.")
+        yield
     finally:
+        if descriptor is not None:
+            os.close(descriptor)
         if is_new and output.is_dir() and not any(output.iterdir()):
             output.rmdir()
-
-
-@contextmanager
-def locked_folder(folder: Path) -> Iterator[None]:
-    """Hold the lock of a folder; a CommandError if another process holds it."""
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        yield
-        return
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        with suppress(OSError):  # of a file system without locks
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                raise CommandError(
-                    f"Another training writes into {folder}. Wait for its end, or give another folder."
-                ) from error
-        yield
-    finally:
-        os.close(descriptor)
 
 
 @contextmanager
@@ -272,7 +254,7 @@ def delete(path: Path) -> None:
 
 
 def check_no_pipeline(output: Path) -> None:
-    """Raise a CommandError if the folder is a pipeline itself."""
+    """Raise a CommandError if the folder is a pipeline itself, or other folders stand where pipelines are written."""
     if is_pipeline(output):
         raise CommandError(f"{output} is a pipeline. Give another folder: pipelines are written into it.")
     for name in (BEST, LATEST):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Container, Iterable
 from dataclasses import dataclass, replace
 from itertools import compress
 from math import inf
@@ -26,6 +26,7 @@ from ..options import is_held_by_config
 from ..threads import limited_threads
 from .annotation import annotated_before, words_added
 from .corpus import ExtractedCorpus
+from .labelled import only_examples
 from .notes import forget_model
 from .training import Model, ResumedTraining
 
@@ -135,7 +136,8 @@ def training_corpus(
             f"weights as they are, without a certificate: edit(..., resolve=False), or --no-resolve."
         )
     corpus = ExtractedCorpus(component.blocks, component.target_reader())
-    read = only_examples(component, examples) if nlp is None else annotated_before(nlp, component, examples)
+    remedy = "Training documents that are pairs of a text and its labels need the pipeline: edit(..., nlp=nlp)."
+    read = only_examples(examples, remedy) if nlp is None else annotated_before(nlp, component, examples)
     corpus.add(words_added(read, component.blocks, component.vocab))
     if not len(corpus):
         raise ValueError(f"[{component.name}] There are no training documents. Check that the corpus is not empty.")
@@ -147,17 +149,6 @@ def training_corpus(
             stacklevel=4,
         )
     return corpus
-
-
-def only_examples(component: TextCatGraft, examples: Iterable[Example]) -> Iterator[Example]:
-    """Yield them; a ValueError at the first that is none."""
-    for example in examples:
-        if not isinstance(example, Example):
-            raise ValueError(
-                f"[{component.name}] Training documents that are pairs of a text and its labels need the pipeline: "
-                f"edit(..., examples=..., nlp=nlp)."
-            )
-        yield example
 
 
 def weights_by_name(component: TextCatGraft, temperature: float) -> dict[tuple[str, str], np.ndarray]:

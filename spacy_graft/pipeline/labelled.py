@@ -72,16 +72,14 @@ def examples_of(
             f"Documents must be Examples, or pairs of a text and its labels, but the first one is "
             f"{first[0]!r:.40} ({type(first[0]).__name__})."
         )
-    return checked_to_be_examples(documents)
+    return only_examples(documents, "Others are Examples: give one kind.")
 
 
-def checked_to_be_examples(documents: Iterable[Any]) -> Iterator[Example]:
-    """Yield examples; a ValueError for anything else among them."""
+def only_examples(documents: Iterable[Any], remedy: str) -> Iterator[Example]:
+    """Yield them; a ValueError at the first that is no example."""
     for number, document in enumerate(documents, start=1):
         if not hasattr(document, "predicted"):
-            raise ValueError(
-                f"Document {number} is {document!r:.60} ({type(document).__name__}), but others are Examples."
-            )
+            raise ValueError(f"Document {number} is {document!r:.60} ({type(document).__name__}). {remedy}")
         yield document
 
 

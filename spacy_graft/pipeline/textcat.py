@@ -447,6 +447,8 @@ class TextCatGraft(TrainablePipe):
     ) -> dict[str, float]:
         """Add examples that are not in the corpus, and compute the loss.
 
+        In ``spacy train`` none are added, unless it gives a stream without an end: the corpus was read as a whole.
+
         A component that was trained before is extended: it must have kept its training documents (``keep_corpus``), and
         each step trains again on all documents, old and new, to the same point of the path. Give all new examples in
         one call, since each call takes as long as a training.
@@ -471,7 +473,8 @@ class TextCatGraft(TrainablePipe):
         ------
         ValueError
             If the component is not initialized, an annotation is invalid, the corpus is to be kept beyond a memory
-            zone, or the component is trained and its training documents are not kept. No example is added then.
+            zone, or the component is trained and its training documents are not kept, or was trained by another
+            learner than ``GraftingPath``, which it now has. No example is added then.
         """
         losses = {} if losses is None else losses
         examples = list(examples)
@@ -514,8 +517,8 @@ class TextCatGraft(TrainablePipe):
         if isinstance(self.learner, GraftingPath) and self.report.rounds and not self.report.points:
             raise ValueError(
                 f"[{self.name}] {refusal}: it was trained by another learner than GraftingPath, so that there is no "
-                f"point of the path to train it to. Nothing is changed. Give it that learner, or initialize it again "
-                f"with old and new documents."
+                f"point of the path to train it to. Nothing is changed. Use the learner that it was trained by, or "
+                f"initialize it again with old and new documents."
             )
         return self.training_on(self.kept_corpus, self.steered_learner, self.report)
 

@@ -11,6 +11,7 @@ from typing import IO, Any
 import numpy as np
 
 from ..digests import text_key
+from ..files import has_lock
 from ..messages import text_beginning
 
 #: What the first line of a file says.
@@ -64,19 +65,9 @@ class Store:
         self._file.close()
 
     def _own(self) -> None:
-        """Keep other processes away, where the system can."""
-        try:
-            import fcntl
-        except ImportError:  # Windows
-            return
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise ValueError(
-                f"{self.path} is written by another process. Wait for its end, or give another output."
-            ) from error
-        except OSError:  # a file system without locks: the number of records is compared
-            return
+        """Keep other processes away, where the system can; elsewhere the number of records is compared."""
+        if not has_lock(self._file):
+            raise ValueError(f"{self.path} is written by another process. Wait for its end, or give another output.")
 
     def _prepare(self, digest: str) -> None:
         """Write the header or check it, and leave out a record that is not whole."""
