@@ -198,8 +198,8 @@ def test_two_labels_share_a_weight_under_l2(corpus, seed, threshold):
 
 def test_the_threshold_stands_where_c_stands_under_l1():
     rng = np.random.default_rng(0)
-    texts = ["".join(rng.choice(list("abc "), 12)) for _ in range(40)]
-    data = training_data(texts, np.eye(2)[rng.integers(0, 2, 40)])
+    texts = ["".join(rng.choice(list("abc "), 8)) for _ in range(20)]
+    data = training_data(texts, np.eye(2)[rng.integers(0, 2, 20)])
     l1_max = start(Grafting(l1=1e6), data).report.l1_max
     empty = run(Grafting(penalty="l2", ridge=1.0, min_gradient=1.001 * l1_max), data)
     assert not empty.solution().terms

@@ -229,6 +229,7 @@ def test_where_every_try_is_too_large_the_path_comes_down_again(corpus, monkeypa
     assert path.finished
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("steps", [2, 5, 20])
 def test_a_model_that_is_not_too_large_is_found(steps):
     """Even where far more features enter at the first point."""
