@@ -451,6 +451,12 @@ def test_there_must_be_one_component(names: list[str], message: str, examples: l
         spacy_graft.fit(nlp, examples)
 
 
+def test_a_component_is_no_pipeline(nlp: Language, examples: list[Example]) -> None:
+    component: Any = nlp.get_pipe("textcat_graft")
+    with pytest.raises(ValueError, match="A pipeline is expected, such as spacy.load gives, and not TextCatGraft"):
+        spacy_graft.fit(component, examples)
+
+
 def test_the_package_offers_fit_and_nothing_it_has_not() -> None:
     assert spacy_graft.__version__ == "0.1.0"
     with pytest.raises(AttributeError, match="no attribute 'train'"):

@@ -301,6 +301,8 @@ def test_explaining_a_label_there_is_not(fitted: Language) -> None:
     component: Any = fitted.get_pipe("textcat_graft")
     with pytest.raises(ValueError, match=r"There is no label 'war'\. The labels: 'food', 'music', 'sport'"):
         component.explain(fitted("salt"), label="war")
+    with pytest.raises(ValueError, match=r"A label is expected as one string, not \['food'\]"):
+        component.explain(fitted("salt"), label=["food"])
 
 
 def test_errors_of_a_document_go_to_the_error_handler(fitted: Language) -> None:

@@ -234,9 +234,12 @@ def alternatives_of(
     Raises
     ------
     ValueError
-        If there is no such label, both are the same, or ``against`` is given for independent labels.
+        If a label is no string, there is no such label, both are the same, or ``against`` is given for independent
+        labels.
     """
     for name in (label, against):
+        if name is not None and not isinstance(name, str):
+            raise ValueError(f"A label is expected as one string, not {name!r:.40}.")
         if name is not None and name not in probabilities:
             raise ValueError(
                 f"There is no label {name!r}.{did_you_mean(name, probabilities)} The labels: {listed(probabilities)}."

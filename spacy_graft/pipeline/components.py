@@ -55,8 +55,10 @@ def graft_component(nlp: Language, name: str | None = None, source: str = "the p
     Raises
     ------
     ValueError
-        If there is no such component, or if there are several and no name is given.
+        If there is no such component, if there are several and no name is given, or if this is no pipeline.
     """
+    if not isinstance(nlp, Language):
+        raise ValueError(f"A pipeline is expected, such as spacy.load gives, and not {type(nlp).__name__}.")
     found = graft_components(nlp)
     if name is not None and name not in found:
         raise ValueError(
