@@ -79,7 +79,7 @@ def test_examples_are_not_kept(blank: Language) -> None:
     ("documents", "labels", "message"),
     [
         ("one text", None, "not the string 'one text'"),
-        (["x", "y"], None, r"Texts need labels: give pairs, "),
+        (["x", "y"], None, "Texts need labels: give pairs, "),
         (["x", "y"], ["a"], "There are 2 texts, but labels of 1"),
         (["x", "y"], "ab", "must be a list with an element for each text"),
         (["x", "y"], ["a", 3.0], r"The labels of document 2 are 3\.0\. .*Use str\(\)"),

@@ -453,7 +453,7 @@ def test_there_must_be_one_component(names: list[str], message: str, examples: l
 
 def test_a_component_is_no_pipeline(nlp: Language, examples: list[Example]) -> None:
     component: Any = nlp.get_pipe("textcat_graft")
-    with pytest.raises(ValueError, match="A pipeline is expected, such as spacy.load gives, and not TextCatGraft"):
+    with pytest.raises(ValueError, match=r"A pipeline is expected, .* gives, and not TextCatGraft"):
         spacy_graft.fit(component, examples)
 
 

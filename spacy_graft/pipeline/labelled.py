@@ -97,8 +97,8 @@ def parted(texts: Iterable[str], labels: Iterable[DocumentLabels] | None) -> tup
     """Texts and their labels, as many of one as of the other."""
     if labels is None:
         raise ValueError(
-            "Texts need labels: give pairs, [(text, label), ...], or to fit both apart, fit(nlp, texts, labels). A label "
-            "is a string, or a list of strings where any number of labels can apply."
+            "Texts need labels: give pairs, [(text, label), ...], or to fit both apart, fit(nlp, texts, labels). A "
+            "label is a string, or a list of strings where any number of labels can apply."
         )
     if isinstance(labels, str | Mapping):
         raise ValueError(f"The labels must be a list with an element for each text, but are {labels!r}.")
