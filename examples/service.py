@@ -10,6 +10,7 @@ line for each: the first answers are sent while later texts are classified.
 from __future__ import annotations
 
 import os
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from itertools import islice
 from typing import Annotated
@@ -108,7 +109,8 @@ def parsed(number: int, line: bytes) -> Question | Problem:
 
 def answered(nlp: Language, body: bytes) -> Iterator[str]:
     """Answer the lines of a body, in batches that are sent as soon as they are classified."""
-    numbered = ((number, line) for number, line in enumerate(body.splitlines(), start=1) if line.strip())
+    lines = body.removeprefix(BOM_UTF8).splitlines()
+    numbered = ((number, line) for number, line in enumerate(lines, start=1) if line.strip())
     while batch := [parsed(number, line) for number, line in islice(numbered, BATCH)]:
         yield text_of_batch(nlp, batch)
 

@@ -24,6 +24,7 @@ from rich.table import Table
 from spacy_graft.files import GZIP_ERRORS, BadLineError, json_text, table_rows, writing
 from spacy_graft.held_out import DEV_PART, numbers_of_folds
 from spacy_graft.pipeline.reader import JsonlCorpus
+from spacy_graft.pipeline.targets import positive_labels
 
 Record = dict[str, Any]
 SPLITS = ("train", "dev", "test")
@@ -40,7 +41,7 @@ class DataError(ValueError):
 def read_corpus(path: Path, text_field: str, label_field: str) -> Iterator[Record]:
     """Yield id, text and label of each document, checked as in training; the id is its number if it has none."""
     for number, record in JsonlCorpus(path, text_field, label_field).records():
-        identity = record.get("id", number)
+        identity = number if record.get("id") is None else record["id"]
         if not isinstance(identity, str | int):
             raise DataError(f"{path}, document {number}: the id must be a string or an integer, not {identity!r}.")
         yield {"id": identity, "label": record[label_field], "text": record[text_field]}
@@ -154,8 +155,10 @@ def count_table(splits: dict[str, list[Record]]) -> Table:
 
 
 def labels_of(record: Record) -> list[str]:
-    """Return the labels of a record, one or many."""
+    """Return the labels of a record, one or many: of probabilities those of at least 0.5, or the largest."""
     label = record["label"]
+    if isinstance(label, dict):
+        return sorted(positive_labels(label)) or [max(label, key=label.__getitem__)]
     return [str(name) for name in label] if isinstance(label, list) else [str(label)]
 
 

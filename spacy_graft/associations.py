@@ -316,10 +316,10 @@ class TestedCorpus:
             variances = np.zeros(len(self.names) + 1)
             variances[: found[-1].strata.max() + 1] = found[-1].variances
             if not variances.any():
-                where = "" if len(self.names) == 1 else " of every stratum"
+                where, others = ("", "") if len(self.names) == 1 else (" of every stratum", ", or give other strata")
                 raise ValueError(
                     f"{CALLED}: the label {self.data.labels[y]!r} is that of all documents{where}, or of none: there "
-                    "is nothing to compare."
+                    f"is nothing to compare. Leave the label out{others}."
                 )
             varies |= variances[1:] > 0.0
         if not varies.all():

@@ -37,9 +37,15 @@ def text_beginning(text: str) -> str:
     return text[:LONGEST_TEXT] + "…" if len(text) > LONGEST_TEXT else text
 
 
+def most_like(name: str, known: Iterable[str], n: int) -> list[str]:
+    """Up to ``n`` known names that are like one, the closest first, whatever their capitals."""
+    folded = {one.casefold(): one for one in reversed(list(known))}
+    return [folded[near] for near in get_close_matches(name.casefold(), folded, n)]
+
+
 def did_you_mean(name: object, known: Iterable[str]) -> str:
     """`` Did you mean ...?`` with the known name that is closest; empty if none is close."""
-    near = get_close_matches(str(name), list(known), 1)
+    near = most_like(str(name), known, 1)
     return f" Did you mean {near[0]!r}?" if near else ""
 
 

@@ -301,7 +301,9 @@ def test_too_few_documents_or_errors_have_no_interval(fitted: Language) -> None:
     few = dataset_scores(component_of(fitted), examples[:1])
     assert math.isnan(few.log_loss.high)
     section = scores_section(few, "dev", is_training=True)
-    assert section.startswith("#### Scores on `dev`, 1 document\n\nThe model was trained on these documents: ")
+    assert section.startswith(
+        "#### Scores on `dev`, 1 document\n\nThe model's config names this file or folder as its training data: "
+    )
 
 
 @pytest.mark.parametrize(

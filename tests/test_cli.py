@@ -1033,7 +1033,7 @@ def test_default_cfg_has_the_default_blocks() -> None:
 def test_init_config_knows_which_languages_have_spaces(tmp_path: Path, lang: str, within_words: bool) -> None:
     call("init-config", tmp_path / "config.cfg", "--lang", lang)
     config = spacy.util.load_config(tmp_path / "config.cfg")
-    assert config["nlp"]["tokenizer"] == spacy.blank(lang).config["nlp"]["tokenizer"]
+    assert config["nlp"]["tokenizer"] == {"@tokenizers": "spacy_graft.LanguageTokenizer.v1"}
     assert config["components"]["textcat_graft"]["features"]["characters"]["within_words"] is within_words
 
 

@@ -13,6 +13,8 @@ import spacy
 from spacy.util import load_config, load_model_from_config
 
 from conftest import CONFIG, Record, run
+from spacy_graft.cli.init_config import OF_LANGUAGE
+from spacy_graft.cli.train import set_language
 from spacy_graft.pipeline.textcat import TextCatGraft
 
 CONFIGS = sorted(CONFIG.parent.glob("*.cfg"))
@@ -92,6 +94,31 @@ def test_another_tokenizer_is_an_override(lang: str, tokenizer: dict[str, Any], 
     overrides = {"nlp.lang": lang, **{f"nlp.tokenizer.{name}": value for name, value in tokenizer.items()}}
     nlp = load_model_from_config(load_config(CONFIG, overrides=overrides), auto_fill=True)
     assert [token.text for token in nlp.make_doc(text)] == text.split()
+
+
+CHINESE_TOKENIZER = {"@tokenizers": "spacy.zh.ChineseTokenizer", "segmenter": "char"}
+OTHER_TOKENIZER = {"@tokenizers": "spacy.Tokenizer.v1"}
+
+
+@pytest.mark.parametrize(
+    ("former", "tokenizer", "has_tokenizer", "expected"),
+    [
+        ("en", OTHER_TOKENIZER, False, OF_LANGUAGE),
+        ("zh", CHINESE_TOKENIZER, False, OF_LANGUAGE),
+        ("zh", OTHER_TOKENIZER, False, OTHER_TOKENIZER),
+        ("en", OTHER_TOKENIZER, True, OTHER_TOKENIZER),
+        ("none", OTHER_TOKENIZER, False, OTHER_TOKENIZER),
+        ("en", None, False, None),
+    ],
+)
+def test_another_language_brings_its_tokenizer(
+    former: str, tokenizer: dict[str, Any] | None, has_tokenizer: bool, expected: dict[str, Any] | None
+) -> None:
+    """Unless the config or the command line has one that is not that of the language before."""
+    section = {"lang": former} if tokenizer is None else {"lang": former, "tokenizer": tokenizer}
+    set_language(section, "ja", has_tokenizer)
+    assert section.get("tokenizer") == expected
+    assert section["lang"] == "ja"
 
 
 @pytest.mark.skipif(find_spec("sudachipy") is not None, reason="SudachiPy is installed")

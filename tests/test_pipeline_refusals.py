@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,11 @@ from spacy.util import load_model_from_config
 
 from conftest import PATH, WORDS, make_example, make_nlp
 from spacy_graft import registry
+from spacy_graft.extract.blocks import BlockKind
 from spacy_graft.extract.metadata import DocAttributes
 from spacy_graft.extract.tokens import TokenNgrams
+from spacy_graft.graft.settings import GraftingPath
+from spacy_graft.pipeline.factories import check_blocks_and_learner
 
 #: All documents have the same words.
 WITHOUT_FEATURES = pytest.mark.filterwarnings("ignore:The trained model has no features")
@@ -276,6 +280,13 @@ def test_something_else_than_a_block() -> None:
         ValueError, match=r"\[textcat_graft\] The feature block 'words' is 3\. Make it with one of @graft_features"
     ):
         make_nlp(features={"words": 3})
+
+
+def test_a_block_with_an_unknown_value_of_items() -> None:
+    """Of another package: those of this one say it themselves."""
+    marks = SimpleNamespace(kind=BlockKind.ITEMS, value="count", width=1, min_df=1, penalty_factor=1.0)
+    with pytest.raises(ValueError, match="value must be one of binary, log_count, tf_idf, but is 'count'"):
+        check_blocks_and_learner("textcat_graft", {"marks": marks}, GraftingPath())
 
 
 @pytest.mark.parametrize("learner", [{"@optimizers": "Adam.v1"}, {"@graft_features": "spacy_graft.TokenNgrams.v1"}])

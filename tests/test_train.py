@@ -82,7 +82,7 @@ def test_a_table_alone_is_enough(tmp_path: Path, train_records: list[Record], mo
     assert json.loads(evaluated.stdout)["macro_f"] > 0.9
     assert "is what it was trained on (paths.train)" in evaluated.stderr
     assert "is what it was trained on (paths.train)" in reported.stderr
-    assert "The model was trained on these documents" in (tmp_path / "card.md").read_text(encoding="utf-8")
+    assert "config names this file or folder as its training data" in (tmp_path / "card.md").read_text(encoding="utf-8")
     message = f"is not a pipeline: it has no meta.json. Did you mean {folder / 'model-best'}?"
     assert message in call("evaluate", folder, data, code=1).stderr
     edit = call("edit", folder / "model-best", "--deny", "*goal*", "--no-resolve", "--output", folder, code=1)

@@ -138,7 +138,7 @@ def complete_config(lang: str, exclusive: bool, size: CorpusSize, syntax: str | 
     name = "textcat_graft" if exclusive else "textcat_graft_multilabel"
     nlp.add_pipe(name, config=component_settings(size, lang, syntax is not None))
     config = Config(nlp.config).copy()
-    config["nlp"]["batch_size"] = 256
+    config["nlp"].update(batch_size=256, tokenizer=dict(OF_LANGUAGE))
     config["corpora"] = {split: reader_settings(split) for split in ("train", "dev")}
     config["training"].update(TRAINING_SETTINGS)
     config["training"]["score_weights"] = {"cats_choice": 1.0, "cats_score": 0.0}
@@ -164,6 +164,10 @@ def component_settings(size: CorpusSize, lang: str, syntax: bool) -> dict[str, A
         # Those that come last cost most.
         "learner": {"@graft_learners": "spacy_graft.GraftingPath.v1", "optional_blocks": [*optional][::-1]},
     }
+
+
+#: The tokenizer of the language, whatever it is: another can be given in training.
+OF_LANGUAGE = {"@tokenizers": "spacy_graft.LanguageTokenizer.v1"}
 
 
 def reader_settings(split: str) -> dict[str, Any]:

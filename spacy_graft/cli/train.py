@@ -12,7 +12,7 @@ import unicodedata
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -37,7 +37,7 @@ from .common import (
 )
 from .component_options import check_options
 from .corpora import LabelValues, are_several, is_single, labels_of, positive_of
-from .init_config import reader_settings
+from .init_config import OF_LANGUAGE, reader_settings
 from .inputs import CORPUS_HELP
 from .progress import status_line, with_count
 from .syntax import load_syntax, sourced_components, with_syntax
@@ -142,7 +142,7 @@ def train_command(
     component = graft_section(settings, config)
     fill_corpora(settings, data, dev, {"text_field": text_field, "label_field": label_field})
     if lang is not None:
-        settings["nlp"]["lang"] = lang
+        set_language(settings["nlp"], lang, any(name.startswith("nlp.tokenizer") for name in overrides))
     check_effects(settings, overrides)
     blank_pipeline(settings["nlp"]["lang"], tokenizer_of(settings))
     for name in graft_sections(settings):
@@ -298,6 +298,20 @@ def read_training_config(name: str, overrides: dict[str, Any]) -> tuple[Config, 
         )
     # A clone has them too, beside the package that is installed.
     return config, path.read_text("utf8") in {known.read_text("utf8") for known in shipped.values()}
+
+
+def set_language(settings: dict[str, Any], lang: str, has_tokenizer: bool) -> None:
+    """Set the language of the section ``[nlp]``, and the tokenizer, if it is not given but that of the language before.
+
+    A config that spaCy has completed names the tokenizer of its language.
+    """
+    from spacy.util import get_lang_class
+
+    with suppress(ImportError):  # there was none
+        former = get_lang_class(settings["lang"]).default_config["nlp"]["tokenizer"]
+        if settings.get("tokenizer") == former and not has_tokenizer:
+            settings["tokenizer"] = dict(OF_LANGUAGE)
+    settings["lang"] = lang
 
 
 def tokenizer_of(config: Config) -> dict[str, Any] | None:

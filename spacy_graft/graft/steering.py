@@ -11,7 +11,6 @@ import warnings
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from itertools import accumulate, chain, product
 from typing import NamedTuple
 
@@ -19,7 +18,7 @@ import numpy as np
 
 from ..index.items import ItemIndex
 from ..index.ngrams import NgramIndex
-from ..messages import listed
+from ..messages import listed, most_like
 from .constraints import Constraints, FeatureNames, Pattern
 from .emptiness import NothingToLearnError
 from .problems import Problems
@@ -333,7 +332,7 @@ class Steering:
             if pattern.is_of(block):
                 frequent = np.argsort(-index.df, kind="stable")[:MOST_NEAR]
                 names += chain.from_iterable(texts for _, texts in self._texts(block, index, frequent))
-        near = get_close_matches(bare, list(dict.fromkeys(names)), 3)
+        near = most_like(bare, names, 3)
         return f"Most like {text!r}: {listed(near)}. " if near else ""
 
 

@@ -35,6 +35,10 @@ must not decide, such as names of people: read the list below, and deny those (`
 people should not rest on it alone."""
 
 ON_TRAINING_DATA = "The model was trained on these documents: its scores on others are probably lower.\n\n"
+OF_TRAINING_PATH = (
+    "The model's config names this file or folder as its training data: if they are the same documents, its scores on "
+    "others are probably lower.\n\n"
+)
 
 
 def add_card(nlp: Language) -> None:
@@ -198,7 +202,7 @@ def scores_section(scores: DatasetScores, source: str, is_training: bool) -> str
     source : str
         Name of the data set.
     is_training : bool
-        Whether the model was trained on it. (If it is dev, the scores know it.)
+        Whether the config names it as training data. (If it is dev, the scores know it.)
     """
     quality = scores.quality
     total = markdown_table(
@@ -220,7 +224,8 @@ def scores_section(scores: DatasetScores, source: str, is_training: bool) -> str
     )
     documents = count(scores.n_documents, "document")
     heading = f"#### Scores on {code(source)}, {documents}{first_labels(scores.labels)}"
-    return f"{heading}\n\n{ON_TRAINING_DATA if is_training or scores.is_dev else ''}{total}\n\n{by_label}"
+    warning = ON_TRAINING_DATA if scores.is_dev else OF_TRAINING_PATH if is_training else ""
+    return f"{heading}\n\n{warning}{total}\n\n{by_label}"
 
 
 def percentages(estimate: Estimate | None) -> tuple[str, str]:

@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 
 from spacy.language import Language
 
-from ..extract.blocks import Block, is_block, is_combination_block, is_reading_block, is_vectors_block
+from ..extract.blocks import Block, is_block, is_combination_block, is_item_block, is_reading_block, is_vectors_block
+from ..extract.options import check_item_settings
 from ..graft.settings import Grafting, GraftingPath, PenaltySettings
 from ..graft.start import is_learner
 from ..messages import did_you_mean, listed
@@ -196,6 +197,8 @@ def check_blocks_and_learner(name: str, blocks: dict[str, Any], learner: Any) ->
             raise ValueError(
                 f"[{name}] The feature block {block_name!r} is {block!r}. Make it with one of @graft_features."
             )
+        if is_item_block(block):
+            check_item_settings(block)
     check_combinations(name, blocks)
     check_vectors_blocks(name, blocks, learner)
     if isinstance(learner, Grafting) and learner.takes_all and any(map(is_combination_block, blocks.values())):
