@@ -427,6 +427,21 @@ def writing_folder(path: Path) -> Iterator[Path]:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
+def replace_folder(path: Path, new: Path) -> None:
+    """Put a new folder in the place of another, which is deleted; or stays, if that fails."""
+    old = new.with_name(f"{new.name}.old")
+    try:
+        if path.exists():
+            os.replace(path, old)
+        os.replace(new, path)
+    except BaseException:  # Ctrl-C as well, which may come when the new one is in its place
+        if old.exists() and not path.exists():
+            os.replace(old, path)
+        shutil.rmtree(old, ignore_errors=True)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
+
+
 def reason_of(error: OSError) -> str:
     """Why a file could not be read or written: what the system says, if it is that which failed."""
     return os.strerror(error.errno) if error.errno else str(error)

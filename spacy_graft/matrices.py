@@ -44,7 +44,7 @@ def has_fields(documents: Any) -> bool:
 
 def is_real_number(value: Any) -> bool:
     """Whether a value is a number."""
-    return isinstance(value, int | float | np.number | np.bool_)
+    return isinstance(value, int | float | np.integer | np.floating | np.bool_)
 
 
 def documents_at(documents: Any, rows: np.ndarray) -> Any:

@@ -22,7 +22,7 @@ from .graft.report import Report
 from .graft.settings import CoordinateAscent, Grafting, GraftingPath
 from .graft.solution import Solution
 from .graft.start import final_solution
-from .heap import frozen_heap, no_collections
+from .heap import no_collections
 from .held_out import (
     FoldPoint,
     Judge,
@@ -417,7 +417,6 @@ class GraftTextClassifier(LinearClassifier):
         """Return the features of the model, by falling effect: those that decide most come first."""
         return by_effect(features_of(self._texts.snapshot, self.classes_.tolist(), self.report_.n_documents))
 
-    @frozen_heap()
     @no_collections()
     def explain(self, X: Iterable[Any], *, against: Any = None) -> list[Explanation]:
         """Explain the prediction for each document.

@@ -858,3 +858,14 @@ def test_labels_are_no_string_and_no_mapping(y: object):
         GraftClassifier().fit([["a"], ["b"]], y)
     with pytest.raises(ValueError, match="sample_weight must be a list with a number for each document"):
         GraftClassifier().fit([["a"], ["b"]], ["A", "B"], sample_weight=y)
+
+
+@pytest.mark.parametrize("n_best", [None, 1])
+def test_columns_of_large_values_take_few_rounds(n_best: int | None) -> None:
+    """A column that says what another does would enter and be dropped in hundreds of them."""
+    items = np.array([[0.001, 1000, 1000], [1000, 0.001, 0.001], [1000, 0.001, 0], [0.001, 1000, 1000], [0.001, 0, 0]])
+    model = GraftClassifier(Grafting(l1=0.05, n_best=n_best)).fit(
+        np.vstack([items, np.zeros(3)]), [0, 1, 0, 1, 0, 0], [2, 1, 2, 1, 2, 0.5]
+    )
+    assert model.report_.converged
+    assert model.report_.rounds < 30

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import csv
+import errno
 import json
 import math
 import os
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,6 @@ from typing import Any
 import numpy as np
 import pytest
 import spacy
-from rich.progress import Progress
 from scipy.optimize import approx_fprime
 from scipy.stats import binomtest
 from spacy.language import Language
@@ -31,7 +31,7 @@ from spacy_graft.pipeline.components import graft_component
 from spacy_graft.pipeline.reader import JsonlCorpus
 from spacy_graft.pipeline.targets import Targets
 from spacy_graft.solve.losses import SoftmaxLoss
-from spacy_graft.teachers.distil import Pool, margins, teacher_rows
+from spacy_graft.teachers.distil import KnownTexts, Pool, margins
 from spacy_graft.teachers.encoder import EncoderTeacher
 from spacy_graft.teachers.probabilities import table_lines
 from spacy_graft.teachers.regression import RIDGES, Regression, ridge_fits, ridge_path
@@ -295,9 +295,41 @@ def test_a_store_is_of_one_process(tmp_path: Path, monkeypatch: pytest.MonkeyPat
             store.append(["one"], np.ones((1, 2)))
 
 
-def test_texts_that_can_be_read_once_are_refused() -> None:
-    with pytest.raises(ValueError, match="but 0 when they were read again"):
-        teacher_rows(function_teacher(right, Labels(LABELS, True)), iter(()), 3, None, Progress(disable=True))
+@pytest.mark.parametrize(
+    ("again", "message"),
+    [
+        ([], "There were 3 texts without labels, but 0 when they were read again"),
+        (["a", "b", "c", "d"], "but 4 when they were read again"),
+        (["a", "c", "b"], r"text 2 \('c'\) of those without labels was another one when they were read before"),
+    ],
+)
+def test_texts_that_are_others_when_they_are_read_again(again: list[str], message: str) -> None:
+    keys = np.array([text_key(text) for text in "abc"], np.uint64)
+    assert list(KnownTexts(["a", "b", "c"], keys)) == ["a", "b", "c"]
+    with pytest.raises(ValueError, match=message):
+        list(KnownTexts(again, keys))
+
+
+def test_texts_in_another_order_each_time_are_refused() -> None:
+    class Shuffled:
+        n_read = 0
+
+        def __iter__(self) -> Iterator[str]:
+            self.n_read += 1
+            return iter(TEXTS[self.n_read :] + TEXTS[: self.n_read])
+
+    nlp = untrained()
+    with pytest.raises(ValueError, match="they must be the same each time, in the same order"):
+        spacy_graft.distil(nlp, gold_examples(nlp), Shuffled(), right, weights=[])  # type: ignore[arg-type]
+
+
+def test_a_store_without_room_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="store cannot be written: No space left"), Store(tmp_path / "store", "a", "d", 2):
+        pass
 
 
 def test_what_is_no_store_of_this_teacher_and_these_texts(tmp_path: Path) -> None:
@@ -497,6 +529,9 @@ def test_empty_texts_are_not_proposed() -> None:
     report = spacy_graft.distil(nlp, gold_examples(nlp), [*TEXTS, "", " ", "\n"], ignorant, n_to_label=500)
     assert len(report.to_label) > 50
     assert all(one.text.strip() for one in report.to_label)
+    # The student knows no more of them than of an empty one, which is the first of them.
+    few = spacy_graft.distil(nlp, gold_examples(nlp), ["", "xyz", *TEXTS], ignorant, n_to_label=1)
+    assert len(few.to_label) == 1
 
 
 @Language.component("cats_of_test")
@@ -899,8 +934,10 @@ def value_info(name: str, kind: int, shape: Sequence[str]) -> bytes:
     return message((1, name), (2, message((1, message((1, kind), (2, dimensions))))))
 
 
-def write_encoder(folder: Path, table: np.ndarray, input_name: str = "input_ids", pooled: bool = False) -> None:
-    """A model that looks words up, and its tokenizer."""
+def write_encoder(
+    folder: Path, table: np.ndarray, input_name: str = "input_ids", pooled: bool = False, beside: str = ""
+) -> None:
+    """A model that looks words up, perhaps with its weights in a file beside it, and its tokenizer."""
     from tokenizers import Tokenizer, models, pre_tokenizers
 
     nodes = [message((1, "table"), (1, input_name), (2, "states"), (4, "Gather"))]
@@ -908,15 +945,17 @@ def write_encoder(folder: Path, table: np.ndarray, input_name: str = "input_ids"
         axes = message((1, "axes"), (8, 1), (20, 7))
         keep = message((1, "keepdims"), (3, 0), (20, 2))
         nodes.append(message((1, "states"), (2, "pooled"), (4, "ReduceMean"), (5, axes), (5, keep)))
-    initializer = message(
-        *((1, size) for size in table.shape), (2, 1), (8, "table"), (9, table.astype("<f4").tobytes())
-    )
+    weights = table.astype("<f4").tobytes()
+    folder.mkdir(exist_ok=True)
+    if beside:
+        (folder / beside).write_bytes(weights)
+    stored = [(13, message((1, "location"), (2, beside))), (14, 1)] if beside else [(9, weights)]
+    initializer = message(*((1, size) for size in table.shape), (2, 1), (8, "table"), *stored)
     output = value_info("pooled", 1, ["b", "w"]) if pooled else value_info("states", 1, ["b", "n", "w"])
     graph = message(
         *((1, node) for node in nodes), (2, "g"), (5, initializer), (11, value_info(input_name, 7, ["b", "n"])),
         (12, output),
     )  # fmt: skip
-    folder.mkdir(exist_ok=True)
     (folder / "model.onnx").write_bytes(message((1, 8), (7, graph), (8, message((1, ""), (2, 13)))))
     tokenizer = Tokenizer(models.WordLevel({"[UNK]": 0, "goal": 1, "salt": 2}, "[UNK]"))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
@@ -942,13 +981,35 @@ def test_an_onnx_encoder(pooled: bool, tmp_path: Path) -> None:
     apart = spacy_graft.OnnxEncoder(tmp_path / "copy" / "model.onnx", tmp_path / "tokenizer.json", max_tokens=3)
     assert apart.digest == encoder.digest
     assert spacy_graft.OnnxEncoder(tmp_path).digest != encoder.digest
+    # A text of no words has no direction.
+    assert encoder.encode([""]).tolist() == [[0.0] * 3]
+    with pytest.raises(ValueError, match="A list of texts is expected, not the string 'goal'"):
+        encoder.encode("goal")
     _, report = student_of(encoder, weights=[])
     assert report.teacher.endswith("model.onnx + logistic regression")
+
+
+def test_an_encoder_is_known_by_weights_in_other_files(tmp_path: Path) -> None:
+    """As models above 2 GB have them; other files beside it do not matter."""
+    pytest.importorskip("onnxruntime")
+    pytest.importorskip("tokenizers")
+    write_encoder(tmp_path, TABLE, beside="weights.bin")
+    first = spacy_graft.OnnxEncoder(tmp_path)
+    assert first.encode(["goal"]).tolist() == [[0.0, 1.0, 0.0]]
+    (tmp_path / "README.md").write_text("An encoder.")
+    assert spacy_graft.OnnxEncoder(tmp_path).digest == first.digest
+    write_encoder(tmp_path, TABLE[::-1], beside="weights.bin")
+    second = spacy_graft.OnnxEncoder(tmp_path)
+    assert second.model.read_bytes() == first.model.read_bytes()
+    assert second.digest != first.digest
 
 
 def test_bad_onnx_files(tmp_path: Path) -> None:
     pytest.importorskip("onnxruntime")
     pytest.importorskip("tokenizers")
+    for number in (-1, 2, 1.5):
+        with pytest.raises(ValueError, match="OnnxEncoder: max_tokens must be"):
+            spacy_graft.OnnxEncoder(tmp_path, max_tokens=number)  # type: ignore[arg-type]
     write_encoder(tmp_path, TABLE, "pixels")
     with pytest.raises(ValueError, match="takes 'pixels', and not the input_ids"):
         spacy_graft.OnnxEncoder(tmp_path)

@@ -12,6 +12,7 @@ import pytest
 import spacy
 import srsly
 from spacy.language import Language
+from spacy.training import Example
 from spacy.vocab import Vocab
 
 import spacy_graft
@@ -121,6 +122,28 @@ def test_an_extended_model_can_be_extended_again(train_records: list[Record], tm
         assert component_of(nlp).to_bytes() == before
     whole = train_fully(make_nlp(), train_records)
     assert features_of(nlp) == features_of(whole)
+
+
+def test_documents_are_known_by_their_attributes_too() -> None:
+    """Of the same texts and labels, with other attributes of the documents."""
+    block = {"@graft_features": "spacy_graft.DocAttributes.v1", "metadata": ["source"], "min_df": 1}
+    nlp = make_nlp(features={"document": block}, learner={**GRAFTING, "l1": 0.2}, keep_corpus=True)
+
+    def example(text: str, source: str, label: str) -> Example:
+        doc = nlp.make_doc(text)
+        doc.user_data["source"] = source
+        reference = doc.copy()
+        reference.cats = {"a": float(label == "a"), "b": float(label == "b")}
+        return Example(doc, reference)
+
+    old = [example("one", "p", "a"), example("two", "q", "b"), example("three", "p", "a")]
+    new = [example("one", "q", "a"), example("one", "r", "a"), example("two", "p", "b")]
+    spacy_graft.fit(nlp, old)
+    nlp.update([*new, *old])
+    extended = features_of(nlp)
+    assert component_of(nlp).report.n_documents == 6  # type: ignore[union-attr]
+    spacy_graft.fit(nlp, old + new)
+    assert extended == features_of(nlp) != set()
 
 
 @pytest.mark.parametrize("n_more", [1, 20])

@@ -447,6 +447,25 @@ def test_a_save_that_fails_leaves_one_model(
     assert component_of(new_nlp()).from_disk(tmp_path).predict(docs).tobytes() == component.predict(docs).tobytes()
 
 
+def test_a_vocab_that_cannot_be_written_leaves_that_of_the_model(
+    component: TextCatGraft, other: TextCatGraft, docs: list[Doc], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    component.to_disk(tmp_path)
+
+    def full(_: object, path: Path, **__: object) -> None:
+        path.mkdir()
+        (path / "strings.json").write_text('["half')
+        raise OSError("No space left")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("spacy.vocab.Vocab.to_disk", full)
+        with pytest.raises(OSError, match="No space left"):
+            other.to_disk(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == {"model", "seal", "vocab"}
+    loaded = component_of(new_nlp()).from_disk(tmp_path)
+    assert loaded.predict(docs).tobytes() == component.predict(docs).tobytes()
+
+
 def test_a_first_save_that_fails_leaves_none(
     component: TextCatGraft, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -33,6 +33,7 @@ from conftest import (
     train_fully,
     write_jsonl,
 )
+from spacy_graft import Grafting, GraftTextClassifier
 from spacy_graft.graft.data import TrainingData
 from spacy_graft.graft.report import Report
 from spacy_graft.graft.solution import Solution
@@ -556,6 +557,17 @@ def test_what_the_program_has_frozen_stays_so(nlp: Language, examples: list[Exam
         assert gc.get_freeze_count()
     finally:
         gc.unfreeze()
+
+
+def test_explanations_freeze_nothing(nlp: Language, examples: list[Example], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python would begin to count anew each time, and never collect what a service leaves behind."""
+    nlp.initialize(lambda: examples)
+    nlp.update(examples)
+    classifier = GraftTextClassifier(Grafting(l1=0.1)).fit(["a goal", "some salt"] * 4, [0, 1] * 4)
+    monkeypatch.delattr(gc, "freeze")
+    explained = component_of(nlp).explain(nlp("a goal in extra time"))
+    assert explained.to_dict()["labels"]
+    assert classifier.explain(["a goal"])
 
 
 def test_failed_reading_of_the_corpus_leaves_nothing_behind(nlp: Language, examples: list[Example]) -> None:

@@ -14,6 +14,7 @@ from spacy.language import Language
 from spacy.util import registry
 
 from conftest import CONFIG, Record, make_examples, make_nlp, make_records, run, train_fully
+from spacy_graft.files import replace_folder
 from spacy_graft.pipeline import whole_save
 from spacy_graft.pipeline.textcat import TextCatGraft
 from spacy_graft.pipeline.whole_save import saved_whole
@@ -55,7 +56,7 @@ def raise_full(*_: Any, **__: Any) -> None:
 def test_what_cannot_take_the_place_leaves_it_as_it_was(tmp_path: Path) -> None:
     (tmp_path / "model").mkdir()
     with pytest.raises(FileNotFoundError):
-        whole_save.replace_folder(tmp_path / "model", tmp_path / "missing")
+        replace_folder(tmp_path / "model", tmp_path / "missing")
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
@@ -211,7 +212,7 @@ def test_an_interruption_leaves_one_whole_folder(
 
     monkeypatch.setattr(os, "replace", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        whole_save.replace_folder(tmp_path / "model", tmp_path / "new")
+        replace_folder(tmp_path / "model", tmp_path / "new")
     assert os.listdir(tmp_path / "model") == [left]
     assert {path.name for path in tmp_path.iterdir()} <= {"model", "new"}
 

@@ -151,7 +151,7 @@ def untrained_copy(component: TextCatGraft) -> TextCatGraft:
         scorer=component.scorer,
     )
     # It must not be taken for that of a document.
-    LIVE_COMPONENTS.discard(copy)
+    LIVE_COMPONENTS.pop(id(copy), None)
     return copy
 
 

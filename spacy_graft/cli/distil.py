@@ -273,8 +273,8 @@ def write_all(nlp: Language, report: DistilReport, texts: FileTexts, output: Pat
 
     save_whole(nlp, output / STUDENT)
     to_label = {one["number"]: one for one in report.lines()}
-    for number, (_, record) in enumerate(texts.with_records(), 1):
-        if number in to_label:
+    for number, (text, record) in enumerate(texts.with_records(), 1):
+        if number in to_label and to_label[number]["text"] == text:
             to_label[number] = {**record, **{key: to_label[number][key] for key in ("margin", "cats", "teacher")}}
     with writing(output / LABEL_NEXT) as file:
         file.writelines(f"{json_text(one)}\n".encode() for one in to_label.values())

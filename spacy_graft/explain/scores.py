@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..heap import frozen_heap
+from ..heap import no_collections
 from ..messages import did_you_mean, listed, printable
 from ..options import as_python
 from .contributions import Contribution, Member, places_of, plain_contribution
@@ -120,7 +120,7 @@ class Explanation:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
         written: dict[int, dict[str, Any]] = {}
-        with frozen_heap():
+        with no_collections():
             return {"text": self.text, "labels": [plain_explanation(label, written) for label in self.labels]}
 
     def to_dataframe(self, fragments: bool = False) -> Any:

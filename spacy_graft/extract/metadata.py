@@ -93,6 +93,11 @@ class DocAttributes:
         """The edges of the bins, by attribute."""
         return dict(self.bins or ())
 
+    @property
+    def stored_keys(self) -> list[Any]:
+        """The keys of ``doc.user_data`` that have what is set; what is computed when it is read has none."""
+        return [*self.metadata, *(("._.", name, None, None) for name in self.extensions)]
+
     def check(self, doc: Doc) -> None:
         """Raise a ValueError if an extension is not registered."""
         for name in self.extensions:

@@ -258,11 +258,14 @@ class TextVectors(TextWords):
 
     def keys(self, words: Sequence[str]) -> np.ndarray:
         """Return the symbols of words: uint64, 1-D."""
-        return np.array(list(map(word_key, words)), np.uint64)
+        keys = (word_key(word) if len(word) <= LONGEST_KNOWN else text_key(word) for word in words)
+        return np.fromiter(keys, np.uint64, len(words))
 
 
 #: The symbol of a word.
 word_key = lru_cache(maxsize=2**17)(text_key)
+#: Characters of the longest words that are remembered.
+LONGEST_KNOWN = 64
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,8 @@ from .space import SpaceViolations
 #: Share of the worst violation to which the restricted problem is solved in a round: more digits are wasted on a
 #: support that the next round changes.
 ROUND_ACCURACY = 0.3
+#: Share of the worst violation that a round must take away, so that the next one need not be more exact.
+LEAST_TAKEN = 0.5
 #: Pairs that a round adds if no number is given; under L1 at the least, where it doubles a larger active set.
 FEWEST_ADDED = 100
 #: How many times as many a round adds that is the only one at its L1 strength.
@@ -70,6 +72,8 @@ class Rounds:
         self._without_progress = 0
         #: Violation that the restricted problem might keep in the last round, in units of |v| / λ.
         self._accuracy = float("inf")
+        #: Whether the last round left a violation as large as before.
+        self._is_stuck = False
         if self.state.objective.n_dense:
             self._certify_empty()
         self.report.update_gap(self._certificate.objective, self._certificate.dual, self._certificate.initial)
@@ -104,6 +108,7 @@ class Rounds:
         """
         assert self._found is not None
         before, gap_before = self.report.objective, self._certificate.relative_gap
+        violation = self.report.max_violation
         waiting = self._found.count
         self._enter_found(l1)
         n_added = self._n_added(n_best)
@@ -112,6 +117,7 @@ class Rounds:
         # Where nothing enters, a round is there for the digits of the gap alone.
         progress = progress and (waiting > 0 or self._certificate.relative_gap < (1.0 - LEAST_GAIN) * gap_before)
         self._without_progress = 0 if progress else self._without_progress + 1
+        self._is_stuck = self.report.max_violation > (1.0 - LEAST_TAKEN) * violation
         self._deepen(l1, n_added)
         self.report.rounds += 1
 
@@ -160,7 +166,10 @@ class Rounds:
             # What is left outside may be tiny, or nothing, while the gap comes from the restricted problem itself.
             least = 0.1 * min(self._accuracy, l1)
             self._accuracy = max(ROUND_ACCURACY * self.report.max_violation * l1, least)
-            self.state.optimise(l1, self._accuracy)
+            # The intercepts follow the weights that are solved for, and move violations by as much as the columns are
+            # large: what a loose solution leaves may enter, and be dropped, round after round.
+            finer = max(self.state.space.largest_inverse_weight, 1.0) if self._is_stuck else 1.0
+            self.state.optimise(l1, self._accuracy / finer)
 
     def _deepen(self, l1: float, n_added: int) -> None:
         """Look for combinations of more items once those of fewer leave nothing to do (Okanohara & Tsujii 2009)."""
@@ -203,6 +212,7 @@ class Rounds:
         self._certificate.forget()
         self._without_progress = 0
         self._accuracy = float("inf")
+        self._is_stuck = False
 
 
 def indexed(objective: Objective, smallest_l1: float, report: Report, l1_max: float | None = None) -> ModelState:

@@ -26,6 +26,7 @@ from ..extract.blocks import (
     is_vectors_block,
 )
 from ..extract.lengths import WORDS, document_lengths, length_of_words, reads_words
+from ..extract.metadata import DocAttributes
 from ..extract.streams import Stream, add_part, numbers_of_texts
 from ..extract.unread import document_text
 from ..graft.data import TrainingData
@@ -89,6 +90,10 @@ class ExtractedCorpus:
         self.reader = reader
         self.place = InMemory() if place is None else place
         self.reading = {name: block for name, block in blocks.items() if is_reading_block(block)}
+        #: Where documents have what blocks read of them besides the text.
+        self._beyond_text = [
+            key for block in blocks.values() if isinstance(block, DocAttributes) for key in block.stored_keys
+        ]
         #: The block whose symbols are the words that define document lengths; without one, lengths are kept.
         self._words = next((name for name, block in self.reading.items() if reads_words(block)), None)
         self._parts: list[Documents] = []
@@ -109,7 +114,7 @@ class ExtractedCorpus:
             self._append(symbols, target, self._fingerprint(example, target))
 
     def add_unseen(self, examples: Iterable[DocPair]) -> None:
-        """Add the examples that have another text, target or weight than all there are; none if one is refused."""
+        """Add the examples of another text, attributes, target or weight than all there are; none if one is refused."""
         new: dict[int, tuple[DocSymbols, Target]] = {}
         for example in examples:
             target = self.reader.read(example.reference)
@@ -120,7 +125,7 @@ class ExtractedCorpus:
             self._append(symbols, target, key)
 
     def has_all(self, examples: Iterable[DocPair]) -> bool:
-        """Whether there are examples with the text, the target and the weight of each of these."""
+        """Whether there are examples with the text, the attributes, the target and the weight of each of these."""
         return all(
             self._has_seen(self._fingerprint(example, self.reader.read(example.reference))) for example in examples
         )
@@ -200,14 +205,16 @@ class ExtractedCorpus:
         return key in self._new_keys or (place < len(self._keys) and int(self._keys[place]) == key)
 
     def _fingerprint(self, example: DocPair, target: Target) -> int:
-        """A 64-bit hash that is equal for examples with the same text and target, in every process.
+        """A 64-bit hash that is equal for examples with the same text, attributes and target, in every process.
 
         It is the same when labels are added that the document says nothing of (:meth:`with_labels`).
         """
         known = np.empty(0, np.int64) if self.reader.exclusive else np.flatnonzero(target.known)
         of_labels = target.columns.tobytes() + target.numbers.tobytes() + known.tobytes()
         of_target = of_labels + pack("<qd", len(target.columns), target.weight)
-        return text_key(document_text(example.reference), of_target)
+        given = [example.predicted.user_data.get(key) for key in self._beyond_text]
+        of_attributes = repr(given).encode("utf-8", "surrogatepass") if given else b""
+        return text_key(document_text(example.reference), of_target + of_attributes)
 
     def _symbols(self, docs: Iterable[Doc]) -> Iterator[DocSymbols]:
         """The symbols of each document, for all blocks and for its length."""

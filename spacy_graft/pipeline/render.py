@@ -173,7 +173,8 @@ def explanation_of(doc: Doc, component: object, label: str | None = None, agains
 
 def component_of_vocab(doc: Doc) -> TextCatGraft:
     """The only initialized component that shares the vocab of a document."""
-    found = [component for component in LIVE_COMPONENTS if component.vocab is doc.vocab and component.is_initialized]
+    live = [reference() for reference in LIVE_COMPONENTS.valuerefs()]  # a copy: other threads can add some
+    found = [one for one in live if one is not None and one.vocab is doc.vocab and one.is_initialized]
     if len(found) != 1:
         raise ValueError(
             f"{'Several components share' if found else 'No component shares'} the vocab of the document: give the "

@@ -9,7 +9,7 @@ from functools import partial
 from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
-from weakref import WeakSet
+from weakref import WeakValueDictionary
 
 import numpy as np
 from spacy.errors import Errors
@@ -34,7 +34,7 @@ from ..graft.memory import MANY_LABELS, require_memory_for
 from ..graft.report import Report
 from ..graft.settings import GraftingPath
 from ..graft.solution import Solution
-from ..heap import frozen_heap
+from ..heap import no_collections
 from ..messages import did_you_mean, listed, listed_in_part, unpaired_surrogate
 from ..metrics import THRESHOLD, as_probabilities, divided_thresholds, document_losses
 from ..model.naming import texts_of
@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from .edits import Edit
 
 #: All components of this process, among which ``render`` finds the one with the vocab of a document.
-LIVE_COMPONENTS: WeakSet[TextCatGraft] = WeakSet()
+LIVE_COMPONENTS: WeakValueDictionary[int, TextCatGraft] = WeakValueDictionary()
 #: Why nothing was scored. spaCy's ``evaluate`` finds no documents in a file whose name does not end in ``.spacy``.
 NOTHING_TO_SCORE = (
     "[{name}] There are no documents to score: the corpus is empty or was not read. spacy evaluate reads files of "
@@ -158,7 +158,7 @@ class TextCatGraft(TrainablePipe):
         self.scorer = scorer
         self.keep_corpus = keep_corpus
         self.kept_corpus: ExtractedCorpus | None = None
-        LIVE_COMPONENTS.add(self)
+        LIVE_COMPONENTS[id(self)] = self
         self.training: Training | None = None
         self.report: Report | None = None
 
@@ -978,7 +978,7 @@ class TextCatGraft(TrainablePipe):
         """Explain one label only, by default the most probable one; as :meth:`explain`."""
         return self._explained(doc, label, against, best=True)
 
-    @frozen_heap()
+    @no_collections()
     def _explained(self, doc: Doc, label: str | None, against: str | None, best: bool = False) -> Explanation:
         """The explanation of one label or of all; with ``best``, of the most probable one of these."""
         self._require_doc(doc)

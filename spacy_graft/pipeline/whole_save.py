@@ -17,7 +17,7 @@ import srsly
 from spacy.language import Language
 from spacy.training.loop import DIR_MODEL_BEST, DIR_MODEL_LAST
 
-from ..files import hidden_beside, reason_of
+from ..files import hidden_beside, reason_of, replace_folder
 from ..messages import listed, one_line
 from .card import add_card
 from .components import graft_components, is_over
@@ -147,18 +147,3 @@ def require_room(written: Path, best: Path) -> None:
 def size_of(folder: Path) -> int:
     """The bytes that a folder takes on disk, where each file is blocks of 4 KiB; 0 if there is none."""
     return sum(-(-path.stat().st_size // BLOCK) * BLOCK for path in folder.rglob("*") if path.is_file())
-
-
-def replace_folder(path: Path, new: Path) -> None:
-    """Put a new folder in the place of another, which is deleted; or stays, if that fails."""
-    old = new.with_name(f"{new.name}.old")
-    try:
-        if path.exists():
-            os.replace(path, old)
-        os.replace(new, path)
-    except BaseException:  # Ctrl-C as well, which may come when the new one is in its place
-        if old.exists() and not path.exists():
-            os.replace(old, path)
-        shutil.rmtree(old, ignore_errors=True)
-        raise
-    shutil.rmtree(old, ignore_errors=True)

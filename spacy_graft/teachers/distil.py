@@ -42,7 +42,7 @@ from ..threads import limited_threads
 from .encoder import Encoder, EncoderTeacher
 from .probabilities import SavedTeacher
 from .report import DistilReport, Fidelity, TextToLabel, WeightTrial
-from .store import Store
+from .store import Store, text_name
 from .teacher import Cats, FileTeacher, Gold, Head, Labels, Teacher, function_teacher, pipeline_teacher
 
 if TYPE_CHECKING:
@@ -133,6 +133,7 @@ def distil(
         training = begun_training(graft, progress)
         gold, splits = gold_of(graft, training, labelled)
         pool = Pool.of(texts, gold.texts)
+        texts = KnownTexts(texts, pool.keys)
         source = as_teacher(teacher, Labels(graft.labels, graft.exclusive))
         if store is not None and callable(teacher) and not source.is_stored:
             warnings.warn(
@@ -245,6 +246,8 @@ class Pool:
     ----------
     keys : uint64 (n_texts)
         Of all texts: equal texts have the same.
+    blank : bool (n_texts)
+        Which of them are empty, or white space.
     taught : int64
         Those that the student learns from.
     held_out : int64
@@ -252,6 +255,7 @@ class Pool:
     """
 
     keys: np.ndarray
+    blank: np.ndarray
     taught: np.ndarray
     held_out: np.ndarray
 
@@ -261,7 +265,9 @@ class Pool:
 
         Which texts are held out follows from the texts alone, not from their order.
         """
-        keys = np.fromiter(map(text_key, checked_texts(texts)), np.uint64)
+        found = ((text_key(text), not text.strip()) for text in checked_texts(texts))
+        read = np.fromiter(found, [("key", np.uint64), ("blank", np.bool_)])
+        keys = read["key"]
         left_out = np.isin(keys, np.fromiter(map(text_key, labelled), np.uint64))
         candidates = np.flatnonzero(~left_out)
         # By ascending key.
@@ -274,7 +280,7 @@ class Pool:
         n_held_out = min(-(-len(first) // FIDELITY_PART), MOST_HELD_OUT)
         held_out = np.sort(first[:n_held_out])
         taught = np.flatnonzero(~left_out & ~np.isin(keys, keys[held_out]))
-        return cls(keys, taught, held_out)
+        return cls(keys, read["blank"], taught, held_out)
 
 
 def checked_texts(texts: Iterable[str]) -> Iterator[str]:
@@ -283,6 +289,36 @@ def checked_texts(texts: Iterable[str]) -> Iterator[str]:
         if not isinstance(text, str):
             raise ValueError(f"Text {number:,} without labels is of type {type(text).__name__}, and not a string.")
         yield text
+
+
+@dataclass(frozen=True)
+class KnownTexts:
+    """Texts that are read again; in iteration, a ValueError if they are not those of the first time.
+
+    Attributes
+    ----------
+    texts : iterable of str
+    keys : uint64 (n_texts)
+        Those that they had (:func:`.text_key`).
+    """
+
+    texts: Iterable[str]
+    keys: np.ndarray
+
+    def __iter__(self) -> Iterator[str]:
+        number, known = 0, self.keys.tolist()
+        for number, text in enumerate(self.texts, 1):
+            if number <= len(known) and text_key(text) != known[number - 1]:
+                raise ValueError(
+                    f"{text_name(text, number)} of those without labels was another one when they were read before: "
+                    f"they must be the same each time, in the same order."
+                )
+            yield text
+        if number != len(known):
+            raise ValueError(
+                f"There were {len(known):,} texts without labels, but {number:,} when they were read again: they must "
+                f"be the same each time."
+            )
 
 
 def teacher_rows(
@@ -304,11 +340,6 @@ def teacher_rows(
                 store.append(new, teacher.rows(new, first + len(batch) - len(new)))
             first += len(batch)
             progress.update(task, completed=first)
-        if first != n_texts:
-            raise ValueError(
-                f"There were {n_texts:,} texts without labels, but {first:,} when they were read again: they "
-                f"must be the same each time."
-            )
         if store is None:
             return np.concatenate(parts)
         store.require_own()
@@ -416,6 +447,7 @@ class Students:
         probabilities = np.concatenate([self.taught, self.held_out])
         found = margins(probabilities, component.exclusive)
         order = np.lexsort([numbers, found])
+        order = order[~self.pool.blank[numbers[order]]]
         # Of equal texts the first.
         _, first = np.unique(self.pool.keys[numbers[order]], return_index=True)
         chosen = order[np.sort(first)[:n]]
@@ -429,9 +461,9 @@ class Students:
                 cats_of(component, self.teacher[number]),
             )
             for number, text in enumerate(texts)
-            if number in wanted and text.strip()
+            if number in wanted
         }
-        return [by_number[number] for number in wanted if number in by_number]
+        return [by_number[number] for number in wanted]
 
 
 def margins(probabilities: np.ndarray, exclusive: bool) -> np.ndarray:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from functools import cached_property
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -12,14 +12,18 @@ import numpy as np
 
 from ..digests import digest_of
 from ..messages import listed
+from ..options import check_counts
 from .regression import fitted_heads
 from .store import text_name
 from .teacher import Gold, Head, Teacher, naming_texts
 
 #: The file names of an encoder in a folder.
 ENCODER_FILE, TOKENIZER_FILE = "model.onnx", "tokenizer.json"
-#: Tokens that a text is cut to, by default.
-MAX_TOKENS = 128
+#: Tokens that a text is cut to: by default, and at the least.
+MAX_TOKENS, LEAST_TOKENS = 128, 3
+
+#: A text whose vector tells the number of its dimensions.
+WIDTH_TEXT = "a"
 
 
 @runtime_checkable
@@ -54,7 +58,7 @@ class OnnxEncoder:
     tokenizer : str or Path, optional
         The ``tokenizer.json``, in the format of the package tokenizers; by default that beside the model.
     max_tokens : int
-        Tokens that a text is cut to.
+        Tokens that a text is cut to, at least 3: most models add two of their own.
 
     Raises
     ------
@@ -63,10 +67,11 @@ class OnnxEncoder:
     FileNotFoundError
         If there is no such file.
     ValueError
-        If a file cannot be read, or the model takes or gives something else.
+        If a file cannot be read, the model takes or gives something else, or ``max_tokens`` is no such number.
     """
 
     def __init__(self, model: str | Path, tokenizer: str | Path | None = None, max_tokens: int = MAX_TOKENS) -> None:
+        check_counts("OnnxEncoder", LEAST_TOKENS, max_tokens=max_tokens)
         self.model = Path(model) / ENCODER_FILE if Path(model).is_dir() else Path(model)
         self.tokenizer = self.model.with_name(TOKENIZER_FILE) if tokenizer is None else Path(tokenizer)
         self.max_tokens = max_tokens
@@ -106,19 +111,29 @@ class OnnxEncoder:
 
     @cached_property
     def digest(self) -> str:
-        """Of both files and the number of tokens."""
-        files = [sha256(path.read_bytes()).hexdigest() for path in (self.model, self.tokenizer)]
+        """Of both files, those of weights that the model names, and the number of tokens."""
+        files = [file_digest(path) for path in (self.model, self.tokenizer, *self._weight_files())]
         return digest_of(["onnx", *files, self.max_tokens])
+
+    def _weight_files(self) -> list[Path]:
+        """Files beside the model whose names are in it: large models have their weights there."""
+        content = self.model.read_bytes()
+        beside = sorted(set(self.model.parent.iterdir()) - {self.model, self.tokenizer})
+        return [path for path in beside if path.name.encode() in content and path.is_file()]
 
     @cached_property
     def width(self) -> int:
-        return self.encode(["a"]).shape[1]
+        return self.encode([WIDTH_TEXT]).shape[1]
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
+        if isinstance(texts, str):
+            raise ValueError(f"A list of texts is expected, not the string {texts[:40]!r}.")
         return np.array([self._vector(text) for text in texts], np.float32)
 
     def _vector(self, text: str) -> np.ndarray:
         ids = np.array([self._tokens.encode(text).ids], np.int64)
+        if not ids.size and text != WIDTH_TEXT:
+            return np.zeros(self.width)  # a mean of no tokens
         feed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
         output = np.asarray(self._session.run(None, {name: feed[name] for name in self._inputs})[0], np.float64)
         if output.ndim not in (2, 3):
@@ -128,6 +143,12 @@ class OnnxEncoder:
             )
         vector = output[0] if output.ndim == 2 else output[0].mean(axis=0)
         return np.asarray(vector / max(float(np.linalg.norm(vector)), 1e-12))
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 class EncoderTeacher(Teacher):

@@ -11,7 +11,7 @@ from typing import IO, Any
 import numpy as np
 
 from ..digests import text_key
-from ..files import has_lock
+from ..files import has_lock, reason_of
 from ..messages import text_beginning
 
 #: What the first line of a file says.
@@ -150,10 +150,13 @@ def text_name(text: str, number: int) -> str:
 
 
 def append_durably(file: IO[bytes], content: bytes) -> None:
-    """Write at the end of a file, onto the disk."""
-    file.write(content)
-    file.flush()
-    os.fsync(file.fileno())
+    """Write at the end of a file, onto the disk; an OSError that names it if that fails."""
+    try:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+    except OSError as error:
+        raise OSError(error.errno, f"{file.name} cannot be written: {reason_of(error)}") from error
 
 
 def store_header(line: bytes) -> dict[str, Any]:
