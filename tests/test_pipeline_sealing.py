@@ -451,17 +451,18 @@ def test_a_vocab_that_cannot_be_written_leaves_that_of_the_model(
     component: TextCatGraft, other: TextCatGraft, docs: list[Doc], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     component.to_disk(tmp_path)
+    strings = (tmp_path / "vocab" / "strings.json").read_bytes()
+    other.vocab.strings.add("a word of later")
 
-    def full(_: object, path: Path, **__: object) -> None:
-        path.mkdir()
-        (path / "strings.json").write_text('["half')
+    def full(*_: Path) -> None:
         raise OSError("No space left")
 
     with monkeypatch.context() as patch:
-        patch.setattr("spacy.vocab.Vocab.to_disk", full)
+        patch.setattr("spacy_graft.pipeline.saving.replace_folder", full)
         with pytest.raises(OSError, match="No space left"):
             other.to_disk(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {"model", "seal", "vocab"}
+    assert (tmp_path / "vocab" / "strings.json").read_bytes() == strings
     loaded = component_of(new_nlp()).from_disk(tmp_path)
     assert loaded.predict(docs).tobytes() == component.predict(docs).tobytes()
 

@@ -504,6 +504,7 @@ def test_mappings_of_labels_to_ones_and_zeros_are_collections(one):
     [
         ({"x": 0.7}, "that of document 1 has 0.7 for 'x'"),
         ({"x": None}, "that of document 1 has None for 'x'"),
+        ({"x": np.complex128(1)}, r"that of document 1 has np.complex128\(1\+0j\) for 'x'"),
         ("x", "that of document 1 is 'x'"),
         (b"x", "that of document 1 is b'x'"),
         (None, "that of document 1 is None"),
