@@ -89,7 +89,7 @@ def test_a_component_is_refused_when_it_is_initialized() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("of_texts", [True, False])
 def test_a_test_of_many_labels_is_refused_or_takes_more(of_texts: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    texts, sets = ["a", "b"] * 1500, [[f"label{i % 1000}"] for i in range(3000)]
+    texts, sets = ["a", "b"] * 600, [[f"label{i % 1000}"] for i in range(1200)]
     nlp = make_nlp("textcat_graft_multilabel")
 
     def run_test() -> None:
@@ -104,10 +104,10 @@ def test_a_test_of_many_labels_is_refused_or_takes_more(of_texts: bool, monkeypa
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert peak >= 3000 * 1000 * (memory.BYTES_OF_DATA + memory.BYTES_OF_TEST)
+    assert peak >= 1200 * 1000 * (memory.BYTES_OF_DATA + memory.BYTES_OF_TEST)
     monkeypatch.setattr(memory, "available_bytes", lambda: 5_000_000)
     with pytest.raises(
-        ValueError, match=r"The test needs at least 0\.1 GB of memory for 3,000 documents × 1,000 labels"
+        ValueError, match=r"The test needs at least 0\.0 GB of memory for 1,200 documents × 1,000 labels"
     ):
         run_test()
 

@@ -118,10 +118,10 @@ def test_the_model_has_syntax_and_needs_nothing_of_the_project(first_run: str, p
     assert set(config["performance"]) >= {"cats_score"}
 
 
-def test_without_syntax_any_language_goes(project: Path, data: Path, tmp_path: Path) -> None:
-    shutil.copytree(project, tmp_path / "clone", ignore=shutil.ignore_patterns("training", "project.lock"))
+def test_without_syntax_any_language_goes(first_run: str, project: Path, data: Path, tmp_path: Path) -> None:
+    shutil.copytree(project, tmp_path / "clone", ignore=shutil.ignore_patterns("model-*", "config.cfg", "project.lock"))
     options = ("--vars.data", data, "--vars.config", "configs/ngrams.cfg", "--vars.lang", "zh")
-    run("-m", "spacy", "project", "run", "all", tmp_path / "clone", *options)
+    run("-m", "spacy", "project", "run", "train", tmp_path / "clone", *options)
     nlp = spacy.load(tmp_path / "clone" / "training" / "model-best")
     assert nlp.pipe_names == ["textcat_graft"]
     assert [token.text for token in nlp.make_doc("房间很大。")] == ["房", "间", "很", "大", "。"]
