@@ -13,6 +13,7 @@ import os
 from codecs import BOM_UTF8
 from collections.abc import Iterator
 from itertools import islice
+from threading import Lock
 from typing import Annotated
 
 import spacy
@@ -21,6 +22,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, StreamingResponse
 from pydantic import AfterValidator, BaseModel, Field, ValidationError
 from spacy.language import Language
+from spacy.tokens import Doc
 
 from spacy_graft.pipeline.components import graft_component
 
@@ -30,6 +32,8 @@ MAX_CHARACTERS, MAX_WORD = 20_000, 100
 MAX_BODY, BATCH = 8_000_000, 32
 #: Words and phrases of an explanation.
 TOP = 5
+#: A pipeline has one memory zone at a time.
+ZONE = Lock()
 
 
 def with_short_words(text: str) -> str:
@@ -74,19 +78,24 @@ class Problem(BaseModel):
 
 
 def answers(nlp: Language, questions: list[Question]) -> list[Answer]:
-    """Classify texts together."""
-    found, component = [], graft_component(nlp)
-    for doc, question in zip(nlp.pipe([question.text for question in questions]), questions, strict=True):
-        label, predicted = max(doc.cats, key=doc.cats.__getitem__), component.predicted(doc)
-        answer = Answer(label=label, predicted=predicted, probabilities=doc.cats)
-        if question.explain:
-            best = component.explain(doc).best
-            answer.against = best.against
-            answer.reasons = [
-                Contribution(text=word.text, contribution=word.contribution) for word in islice(best.words, TOP)
-            ]
-        found.append(answer)
-    return found
+    """Classify texts together; their new words are forgotten."""
+    with ZONE, nlp.memory_zone():
+        docs = nlp.pipe([question.text for question in questions])
+        return [answer_of(nlp, doc, question) for doc, question in zip(docs, questions, strict=True)]
+
+
+def answer_of(nlp: Language, doc: Doc, question: Question) -> Answer:
+    """What a service says of a text."""
+    component = graft_component(nlp)
+    label = max(doc.cats, key=doc.cats.__getitem__)
+    answer = Answer(label=label, predicted=component.predicted(doc), probabilities=doc.cats)
+    if question.explain:
+        best = component.explain(doc).best
+        answer.against = best.against
+        answer.reasons = [
+            Contribution(text=word.text, contribution=word.contribution) for word in islice(best.words, TOP)
+        ]
+    return answer
 
 
 async def bounded_body(request: Request) -> bytes:

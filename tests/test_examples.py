@@ -8,6 +8,7 @@ import json
 import re
 import subprocess
 import sys
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -161,7 +162,7 @@ def test_the_service_has_limits(service: Service, body: Any, problem: str) -> No
 def test_the_service_streams(service: Service, module: ModuleType) -> None:
     """Each batch is sent for itself."""
     line = json.dumps({"text": TEXT}).encode() + b"\n"
-    body = line * (2 * module.BATCH) + b"\n{}\n" + line.rstrip()
+    body = BOM_UTF8 + line * (2 * module.BATCH) + b"\n{}\n" + line.rstrip()
     chunks = [body[k : k + 500] for k in range(0, len(body), 500)]
     status, sent = service("POST", "/stream", chunks, "application/x-ndjson")
     assert status == 200
