@@ -97,7 +97,7 @@ def with_best_strengths(
     chosen: Report,
     least: np.ndarray,
     held_out: Judge,
-    judged_like: Callable[[Report], tuple[Report, np.ndarray, bool]],
+    judged_as: Callable[[Report], tuple[Report, np.ndarray, bool]],
 ) -> Report:
     """The chosen point with the strengths that are the best ones for held-out documents.
 
@@ -110,13 +110,13 @@ def with_best_strengths(
     least : float64 (n_documents)
         The losses of the held-out documents at this point.
     held_out : Judge
-    judged_like : callable
+    judged_as : callable
         The point of a report with its strengths: report, losses, and whether it is small enough.
     """
 
     def take(option: str, strength: float) -> bool:
         nonlocal chosen, least
-        report, losses, is_allowed = judged_like(chosen.with_strengths({option: strength}))
+        report, losses, is_allowed = judged_as(chosen.with_strengths({option: strength}))
         is_taken = is_allowed and is_better_strength(option, strength, losses, chosen, least, held_out)
         if is_taken:
             chosen, least = report, losses

@@ -28,7 +28,7 @@ from .annotation import annotated_before, words_added
 from .corpus import ExtractedCorpus
 from .labelled import only_examples
 from .notes import forget_model
-from .training import Model, ResumedTraining
+from .training import ResumedTraining, StepModel
 
 if TYPE_CHECKING:
     from .textcat import TextCatGraft
@@ -162,7 +162,7 @@ def weights_by_name(component: TextCatGraft, temperature: float) -> dict[tuple[s
     }
 
 
-def pruned(component: TextCatGraft, report: Report, constraints: Constraints, later: Constraints) -> Model:
+def pruned(component: TextCatGraft, report: Report, constraints: Constraints, later: Constraints) -> StepModel:
     """The model without the features that are denied; all other weights stay as they are."""
     if later.signs or later.locked:
         raise ValueError(
@@ -194,7 +194,7 @@ def pruned(component: TextCatGraft, report: Report, constraints: Constraints, la
         n_pairs=n_pairs // 2 if component.exclusive and snapshot.n_labels == 2 else n_pairs,
         constraints=constraints.to_dict(),
     )
-    return Model(some_features(snapshot, kept), new)
+    return StepModel(some_features(snapshot, kept), new)
 
 
 def is_denied(snapshot: Snapshot, feature: int, constraints: Constraints) -> bool:

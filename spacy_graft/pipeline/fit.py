@@ -31,7 +31,7 @@ from .labelled import DocumentLabels, LabelledTexts, examples_of, unlabelled_exa
 from .notes import forget_model
 from .progress import progress_bar
 from .textcat import TextCatGraft
-from .training import Model, Training
+from .training import StepModel, Training
 from .vectors import vectors_block
 
 if TYPE_CHECKING:
@@ -230,7 +230,7 @@ def train_with_dev(component: TextCatGraft, dev: list[Example], progress: Progre
         if score is None:
             raise ValueError(f"{NO_SCORE.format(name=component.name)} the component has no scorer of labels.")
         if isfinite(score) and (score > best_score or training.is_stable):
-            best_score, best = score, Model(model.snapshot, model.report.copy())
+            best_score, best = score, StepModel(model.snapshot, model.report.copy())
     if is_path:
         return
     if best is None:

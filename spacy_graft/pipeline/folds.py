@@ -34,10 +34,10 @@ if TYPE_CHECKING:
     from spacy.strings import StringStore
 
     from ..graft.points import PointFit
-    from .training import Model, Training
+    from .training import StepModel, Training
 
 #: A model, or what is reported of it.
-Step = TypeVar("Step", bound="Model | Report")
+Step = TypeVar("Step", bound="StepModel | Report")
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from ..index.places import IndexPlace, InMemory
 from ..messages import listed
 from ..options import is_count
 from .annotation import Examples, annotated
+from .saving import check_thresholds
 from .vectors import VectorsSource, vectors_block, vectors_of_vocab
 
 if TYPE_CHECKING:
@@ -53,8 +54,10 @@ def labels_of_string(name: str, string: str) -> list[str]:
 
 
 def require_labels(component: TextCatGraft, labels: Sequence[str], positive_label: str | None) -> None:
-    """Raise a ValueError if the component cannot have these labels."""
+    """Raise a ValueError if the component cannot have these labels, or no label can have its thresholds."""
     name = component.name
+    thresholds = component.cfg.get("thresholds", {})
+    check_thresholds(name, thresholds, thresholds)
     if component.exclusive and len(labels) < 2:
         raise ValueError(
             f"[{name}] Exclusive labels must be at least two different ones, but there are {listed(labels)}. Annotate "
@@ -67,11 +70,12 @@ def require_labels(component: TextCatGraft, labels: Sequence[str], positive_labe
             f"[initialize.components.{name}] labels."
         )
     component.constraints.check(f"[{name}]", labels, component.blocks)
-    if positive_label is not None and (len(labels) != 2 or positive_label not in labels):
+    is_one_of_two = component.exclusive and len(labels) == 2 and positive_label in labels
+    if positive_label is not None and not is_one_of_two:
         raise ValueError(
-            f"[{name}] The positive label {positive_label!r} is for scoring and must be one of two labels. The labels "
-            f"of this component are {listed(labels)}. Change [initialize.components.{name}] positive_label, or remove "
-            f"it."
+            f"[{name}] The positive label {positive_label!r} is for scoring and must be one of two exclusive labels. "
+            f"Those of this component are {listed(labels)}. Change [initialize.components.{name}] positive_label, or "
+            f"remove it."
         )
 
 

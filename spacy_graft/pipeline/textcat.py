@@ -403,14 +403,10 @@ class TextCatGraft(TrainablePipe):
         warn_of_unused_choices(self, resources)
         snapshot = Snapshot.without_features(self.model.attrs["blocks"], len(all_labels))
         # Until here nothing has changed.
-        self.cfg["labels"] = []
         if nlp is not None:
             self.vocab = nlp.vocab
-        if self.exclusive:
-            self.cfg["positive_label"] = positive_label
+        self._set_labels(all_labels, positive_label)
         self.kept_corpus = None
-        for label in all_labels:
-            self._append_label(label)
         self._set_snapshot(snapshot)
         # Examples without annotation are not a corpus: spacy assemble initializes with a dummy document.
         read = get_examples if nlp is None else partial(annotated, get_examples, nlp, self)
@@ -421,6 +417,14 @@ class TextCatGraft(TrainablePipe):
         self.training = self._new_training(resources, source if corpus.names else None)
         self.training.in_loop = in_loop
         self.training.may_grow = not in_loop or is_cut_off(get_examples)
+
+    def _set_labels(self, labels: Sequence[str], positive_label: str | None) -> None:
+        """Replace all labels, and what is said of them."""
+        self.cfg["labels"] = []
+        if self.exclusive:
+            self.cfg["positive_label"] = positive_label
+        for label in labels:
+            self._append_label(label)
 
     def _require_lasting_words(self) -> None:
         if self.keep_corpus and self.vocab.in_memory_zone:  # type: ignore[attr-defined]  # not in spaCy's stub
@@ -504,16 +508,13 @@ class TextCatGraft(TrainablePipe):
                 f"a model of other documents alone would replace it. Nothing is changed. Set keep_corpus = true in "
                 f"[components.{self.name}] before training, or initialize it again with old and new documents."
             )
-        if self.report.network is not None:
-            raise ValueError(
-                f"[{self.name}] {refusal}: it was trained with a network of features, which is not kept with it. "
-                f"Nothing is changed. Initialize it again with old and new documents."
-            )
-        if self.report.vectors is not None:
-            raise ValueError(
-                f"[{self.name}] {refusal}: it was trained with word vectors, which are not kept with it. Nothing is "
-                f"changed. Initialize it again with old and new documents."
-            )
+        lost = {"a network of features, which is": self.report.network, "word vectors, which are": self.report.vectors}
+        for what, used in lost.items():
+            if used is not None:
+                raise ValueError(
+                    f"[{self.name}] {refusal}: it was trained with {what} not kept with it. Nothing is changed. "
+                    f"Initialize it again with old and new documents."
+                )
         if isinstance(self.learner, GraftingPath) and self.report.rounds and not self.report.points:
             raise ValueError(
                 f"[{self.name}] {refusal}: it was trained by another learner than GraftingPath, so that there is no "
@@ -1019,34 +1020,10 @@ class TextCatGraftMultilabel(TextCatGraft):
         super().__init__(*args, **kwargs)
         self.cfg["thresholds"] = {}
 
-    def initialize(  # type: ignore[override]
-        self,
-        get_examples: Callable[[], Examples],
-        *,
-        nlp: Language | None = None,
-        labels: str | Iterable[Any] | None = None,
-        network: Callable[..., Any] | None = None,
-        network_max_length: int = 1,
-        unlabelled: Callable[..., Any] | None = None,
-        vectors: Callable[..., Any] | None = None,
-        checkpoints: str | None = None,
-        shards: Callable[..., Any] | None = None,
-    ) -> None:
-        """See :meth:`TextCatGraft.initialize`; independent labels have no ``positive_label``."""
+    def _set_labels(self, labels: Sequence[str], positive_label: str | None) -> None:
+        super()._set_labels(labels, positive_label)
         yours = self.cfg["thresholds"]
-        saving.check_thresholds(self.name, yours, yours)  # of any labels
-        super().initialize(
-            get_examples,
-            nlp=nlp,
-            labels=labels,
-            network=network,
-            network_max_length=network_max_length,
-            unlabelled=unlabelled,
-            vectors=vectors,
-            checkpoints=checkpoints,
-            shards=shards,
-        )
-        self.cfg["thresholds"] = {label: yours[label] for label in self.labels if label in yours}
+        self.cfg["thresholds"] = {label: yours[label] for label in labels if label in yours}
 
     def set_thresholds(self, thresholds: list[float]) -> None:
         """Set the thresholds that data chose, in the order of labels.

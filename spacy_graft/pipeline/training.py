@@ -74,7 +74,7 @@ class Resources(NamedTuple):
     place: IndexPlace | None = None
 
 
-class Model(NamedTuple):
+class StepModel(NamedTuple):
     """What a step of training gives."""
 
     snapshot: Snapshot
@@ -284,7 +284,7 @@ class Training:
         self.held_out = self.choice = None  # of fewer labels
         self._n_fitted = self._n_at_last_step = 0
 
-    def step(self) -> Model | None:
+    def step(self) -> StepModel | None:
         """Do one step of the fit; start or restart the fit if necessary.
 
         When held-out documents have judged a path (:meth:`judge`) and it has ended, or they are not predicted better
@@ -293,7 +293,7 @@ class Training:
 
         Returns
         -------
-        Model or None
+        StepModel or None
             None if nothing changed, because there are no documents or the fit has finished.
 
         Warns
@@ -324,7 +324,7 @@ class Training:
                 self.corpus = self.corpus.first(n_documents)
             raise
 
-    def _next_model(self) -> Model | None:
+    def _next_model(self) -> StepModel | None:
         """What :meth:`step` returns."""
         if self._must_start():
             last = self.reports[-1] if self.concluded else None
@@ -349,13 +349,13 @@ class Training:
             self.warn_if_empty(self.fit.report)
         self._snapshot = self.named(self.fit.solution())
         self._steps += 1
-        return Model(self._snapshot, self.fit.report)
+        return StepModel(self._snapshot, self.fit.report)
 
     def _has_judged_all(self, choice: Choice) -> bool:
         """Whether a path is not gone on with; it is no longer there if its choice was interrupted."""
         return self.fit is None or self.fit.finished or choice.is_exhausted
 
-    def models(self) -> Iterator[Model]:
+    def models(self) -> Iterator[StepModel]:
         """Do all steps that are left, and yield their models."""
         while (model := self.step()) is not None:
             yield model
@@ -428,7 +428,7 @@ class Training:
         """Whether points are judged later on without an evaluation: after the path, or when a fit starts again."""
         return bool(self.learner.optional_blocks or self.choices or self.may_grow or self.n_pending)
 
-    def _conclude(self, choice: Choice) -> Model:
+    def _conclude(self, choice: Choice) -> StepModel:
         """The chosen model, after which nothing changes."""
         self._is_concluding = True
         shares = self.shares()
@@ -437,7 +437,7 @@ class Training:
         self.left_out = leave_out(optional, self.corpus.blocks, partial(self._is_needless, choice))
         chosen = choice.chosen
         assert chosen.snapshot is not None
-        model = Model(chosen.snapshot, chosen.report.copy().with_strengths(self.strengths))
+        model = StepModel(chosen.snapshot, chosen.report.copy().with_strengths(self.strengths))
         if choice.learner.retrain:
             assert self.held_out is not None
             joined = self.corpus.followed_by(self.held_out.corpus)
@@ -480,7 +480,7 @@ class Training:
         """The bar of the caller, or one of its own."""
         return progress_bar(self.corpus.reader.component) if self.progress is None else nullcontext(self.progress)
 
-    def _concluded(self, model: Model) -> Model:
+    def _concluded(self, model: StepModel) -> StepModel:
         """A model after which nothing changes, as long as there are no more documents."""
         self.warn_if_empty(model.report)
         model.report.finished = self.concluded = True
@@ -498,14 +498,14 @@ class Training:
         """Without word vectors if that is among the choices: a path that has them stops at fewer features."""
         return first_strengths(self.learner) if self.resources.vectors is not None else {}
 
-    def _stable(self) -> Model:
+    def _stable(self) -> StepModel:
         """The model of a fit that has finished, with the stability of its features; nothing changes after that."""
         fit = self.fit
         assert fit is not None
         if isinstance(self.learner, GraftingPath):
             model = self.refitted(fit.report)
         else:
-            model = Model(self.named(self._final_solution(fit)), fit.report.copy())
+            model = StepModel(self.named(self._final_solution(fit)), fit.report.copy())
             self.is_stable = True
         self.concluded = True
         self.reports.append(model.report)
@@ -553,7 +553,7 @@ class Training:
         fit.refit = report.refit
         return fit
 
-    def _retrained(self, chosen: Report, n_held_out: int) -> Model:
+    def _retrained(self, chosen: Report, n_held_out: int) -> StepModel:
         """The model of all documents, those held out included, at a point under its refit and adjustment."""
         self.path_to(chosen)
         self._n_at_last_step = self._n_fitted
@@ -580,14 +580,14 @@ class Training:
             self._do(fit, step)
         return fit
 
-    def refitted(self, like: Report, n_held_out: int = 0) -> Model:
+    def refitted(self, like: Report, n_held_out: int = 0) -> StepModel:
         """The present point of a path, under the refit and the adjustment of another report; without its blocks.
 
         The fit is over then.
         """
         solution, report = self._last_refit(like, n_held_out)
         self.fit = None  # frees its memory before the model is named
-        return Model(self._adjusted(solution, report), report)
+        return StepModel(self._adjusted(solution, report), report)
 
     def _adjusted(self, solution: Solution, report: Report) -> Snapshot:
         return self.named(solution).adjusted(report.adjustment, self.shares())
@@ -779,7 +779,7 @@ class ResumedTraining(Training):
         super().recalibrate(report)
         self._report = report
 
-    def _next_model(self) -> Model | None:
+    def _next_model(self) -> StepModel | None:
         if len(self.corpus) == self._n_fitted:
             return None
         self._report, self._n_concluded = self._lifted(self._report, self._n_concluded), len(self.corpus)
@@ -792,7 +792,7 @@ class ResumedTraining(Training):
             self.reports[-1:] = [model.report]
         return model
 
-    def edited(self, weights: Mapping[tuple[str, str], np.ndarray], required: frozenset[str]) -> Model:
+    def edited(self, weights: Mapping[tuple[str, str], np.ndarray], required: frozenset[str]) -> StepModel:
         """The model of the same documents under other constraints, at the same L1 strength.
 
         Parameters
@@ -817,7 +817,7 @@ class ResumedTraining(Training):
             fit.step()
         return self._last_model()
 
-    def _last_model(self) -> Model:
+    def _last_model(self) -> StepModel:
         """The model of a fit that has come as far as the one before."""
         self.concluded, self._n_concluded = True, len(self.corpus)
         if isinstance(self.learner, GraftingPath):
@@ -826,13 +826,13 @@ class ResumedTraining(Training):
             return model
         return self._calibrated_as_before()
 
-    def _calibrated_as_before(self) -> Model:
+    def _calibrated_as_before(self) -> StepModel:
         """The model of a fit that is no path, with the temperature and the thresholds of the model before."""
         assert self.fit is not None
         solution = self._final_solution(self.fit)
         locked = getattr(self.learner, "locks_weights", False)  # not of learners without constraints
         report = with_calibration_of(self._report, self.fit.report, locked, self.shares())
-        return Model(self._adjusted(solution, report), report)
+        return StepModel(self._adjusted(solution, report), report)
 
 
 def with_calibration_of(like: Report, report: Report, locked: bool, shares: np.ndarray) -> Report:
