@@ -480,6 +480,7 @@ def test_a_name_that_a_config_cannot_hold(tmp_path: Path, train_records: list[Re
 
 def test_what_a_killed_training_left_is_told_of(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / ".before.0" / "model-best").mkdir(parents=True)
+    (tmp_path / ".model-last.0").mkdir()
     with replacing(tmp_path):
         pass
     assert f"{tmp_path / '.before.0'} has what a training that was killed" in capsys.readouterr().err

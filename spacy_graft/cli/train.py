@@ -187,8 +187,12 @@ def replacing(output: Path) -> Iterator[None]:
     """Replace what an earlier training wrote into a folder; if this one fails, all is as it was.
 
     spaCy deletes the pipelines in the folder before its first step. Where there were none, the best so far stays. A
-    process that is killed leaves the earlier ones in a hidden folder beside them, of which the next training tells.
+    process that is killed leaves the earlier ones in a hidden folder beside them, of which the next training tells, and
+    perhaps an unfinished pipeline, which is deleted.
     """
+    for name in (BEST, LATEST):
+        for unfinished in output.glob(f".{name}.*"):
+            delete(unfinished)
     for left_over in sorted(output.glob(".before.*")):
         print_message(
             f"{left_over} has what a training that was killed found in {output}. If you do not need it, delete it."
