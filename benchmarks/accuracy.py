@@ -33,10 +33,10 @@ from common import (
     peak_megabytes,
     pin_threads,
     print_table,
-    replace_file,
     texts_and_labels,
     updated_results,
     versions,
+    write_page,
 )
 from peers import METHODS, SIZES, Model, Part, Task, counts, f1_scores, listed, one_hot, size_on_disk
 
@@ -377,7 +377,9 @@ def load(path: Path) -> Result:
 def store(path: Path, kind: str, name: str, method: str, result: Result) -> None:
     """Enter one result. Several processes may write to the same file."""
     with updated_results(path) as stored:
-        stored.setdefault(kind, {}).setdefault(name, {})[method] = result
+        known = stored.setdefault(kind, {}).setdefault(name, {})
+        if is_missing(known.get(method)) or not is_missing(result):  # a run that fails takes nothing away
+            known[method] = result
 
 
 def predictions_file(folder: Path, name: str, method: str) -> Path:
@@ -706,7 +708,7 @@ def render(path: Path) -> str:
 
 
 def write_tables(path: Path) -> None:
-    replace_file(beside(path, ".md"), render(path).encode("utf8"))
+    write_page(beside(path, ".md"), render(path))
 
 
 def names_of(given: str | None, known: Sequence[str], what: str) -> list[str]:
@@ -734,6 +736,8 @@ def main(
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     pin_threads()
+    if not data.is_dir():
+        raise typer.BadParameter(f"There is no folder {data}.")
     chosen_sets = names_of(sets, EXCLUSIVE + MULTILABEL, "set")
     chosen_methods = names_of(methods, tuple(METHODS | SIZES), "method")
     need(*(module for method in chosen_methods for module in (METHODS | SIZES)[method].modules))
@@ -778,7 +782,7 @@ def enter(path: Path, kind: str, name: str, method: str, found: Any, predictions
 def finished(name: str, method: str, result: Result) -> str:
     """A line for the log; without scores, since some sets are put aside until the end."""
     text = unscored(result) or f"{result.get('cpu_seconds', 0):.1f} s, {result.get('chosen', 'done')}"
-    return f"{(METHODS | SIZES)[method].title}, {name}: {text}{result.get('failed', '')}"
+    return f"{(METHODS | SIZES)[method].title}, {name}: {text} {result.get('failed', '')}".rstrip()
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import json
 import multiprocessing
 import os
 import platform
+import re
 import resource
 import signal
 import statistics
@@ -227,6 +228,11 @@ def one_hot(labels: Sequence[str]) -> np.ndarray:
     return np.eye(len(names))[index]
 
 
+#: Files of results that this process has written, and what a page says of when and where they were measured.
+SAVED: list[Path] = []
+WHEN_AND_WHERE = re.compile(r"\d{4}-\d\d-\d\d, \S+, \d+ shared cores, one thread; .*"), re.compile(r"Processor: .*")
+
+
 def load_results(path: Path) -> dict[str, Any]:
     """Results that :func:`save_results` wrote; empty if there is no file."""
     return dict(json.loads(gzip.decompress(path.read_bytes()))) if path.exists() else {}
@@ -236,6 +242,17 @@ def save_results(path: Path, results: dict[str, Any]) -> None:
     """Write results as compact, compressed JSON. Equal results give equal bytes."""
     text = json.dumps(rounded(results), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     replace_file(path, gzip.compress(text.encode("utf8"), mtime=0))
+    SAVED.append(path)
+
+
+def write_page(page: Path, text: str) -> None:
+    """Write the tables of results; if this process has measured none, they say when and where as before."""
+    if not SAVED and page.exists():
+        before = page.read_text("utf8")
+        for stated in WHEN_AND_WHERE:
+            if (found := stated.search(before)) is not None:
+                text = stated.sub(found[0].replace("\\", r"\\"), text)
+    replace_file(page, text.encode("utf8"))
 
 
 @contextmanager

@@ -33,8 +33,8 @@ from common import (
     need,
     pin_threads,
     print_rows,
-    replace_file,
     updated_results,
+    write_page,
 )
 
 HERE = Path(__file__).parent
@@ -238,7 +238,7 @@ def write(path: Path) -> None:
         for name in SETS:
             print(f"\n## `{name}`\n")
             print_rows(HEADS, rows(kept, name))
-    replace_file(beside(path, ".md"), text.getvalue().encode("utf8"))
+    write_page(beside(path, ".md"), text.getvalue())
 
 
 def encoder_file() -> Path:

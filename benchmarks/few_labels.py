@@ -32,8 +32,8 @@ from common import (
     need,
     pin_threads,
     print_rows,
-    replace_file,
     updated_results,
+    write_page,
 )
 
 HERE = Path(__file__).parent
@@ -203,7 +203,7 @@ def write(path: Path) -> None:
             print_rows(["method", *heads], rows(kept, name))
             print("\nDifference to tf-idf + LR in points, and the network strengths that dev chose:\n")
             print_rows(["config", *heads], difference_rows(kept, name))
-    replace_file(beside(path, ".md"), text.getvalue().encode("utf8"))
+    write_page(beside(path, ".md"), text.getvalue())
 
 
 def main(

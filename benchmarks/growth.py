@@ -48,8 +48,12 @@ def grown(data: Path, megabytes: int) -> Iterator[tuple[str, str]]:
 
 def place_of(name: str, folder: str, threads: int) -> InMemory:
     """Where indexes are."""
+    if name == "memory":
+        return InMemory(threads)
     kinds = {"disk": OnDisk, "dask": Dask}
-    return kinds[name](threads, folder) if name in kinds else InMemory(threads)
+    if name not in kinds:
+        raise typer.BadParameter(f"There is no place {name!r}: memory, {', '.join(kinds)}.")
+    return kinds[name](threads, folder)
 
 
 class Anonymous:

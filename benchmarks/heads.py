@@ -24,7 +24,7 @@ import numpy as np
 import scipy.sparse
 import typer
 from accuracy import GROUPS, RESAMPLES, grouped_sums, interval, names_of, resamples
-from common import beside, load_results, pin_threads, print_table, replace_file, save_results
+from common import beside, load_results, pin_threads, print_table, save_results, write_page
 from dependency import HEAD, LEMMA, MIN_DF, UPOS, XPOS, Pairs, Word, as_matrix, read_words
 
 HERE = Path(__file__).parent
@@ -175,8 +175,7 @@ def independent(train: Part, l1: float) -> tuple[Scorer, int]:
 
     model = GraftClassifier(Grafting(l1=l1), degree=2, min_df=MIN_DF)
     model.fit(train.matrix, np.where(train.correct, "yes", "no").tolist())
-    yes = model.labels.index("yes")
-    return lambda matrix: model.decision_function(matrix)[:, yes], len(model.features())
+    return model.decision_function, len(model.features())
 
 
 def perceptron(train: Part, epochs: float) -> tuple[Scorer, int]:
@@ -376,7 +375,7 @@ def main(
             save_results(results, stored)
             print(f"{name}: {method}: dev {found[method]['dev']:.4f}, {found[method]['seconds']:.1f} s", flush=True)
     ordered = {name: stored[name] for name in FILES if name in stored}
-    replace_file(beside(results, ".md"), render(ordered).encode("utf8"))
+    write_page(beside(results, ".md"), render(ordered))
 
 
 if __name__ == "__main__":

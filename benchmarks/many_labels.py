@@ -34,8 +34,8 @@ from common import (
     pin_threads,
     print_rows,
     read_jsonl,
-    replace_file,
     updated_results,
+    write_page,
 )
 
 HERE = Path(__file__).parent
@@ -296,7 +296,7 @@ def write(path: Path) -> None:
     with contextlib.redirect_stdout(text):
         print(f"{INTRODUCTION}\n{machine()}\n")
         print_rows(HEADER, rows(kept))
-    replace_file(beside(path, ".md"), text.getvalue().encode("utf8"))
+    write_page(beside(path, ".md"), text.getvalue())
 
 
 def main(

@@ -22,7 +22,17 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse
 import typer
-from common import beside, load_results, machine, need, pin_threads, print_rows, replace_file, save_plot, save_results
+from common import (
+    beside,
+    load_results,
+    machine,
+    need,
+    pin_threads,
+    print_rows,
+    save_plot,
+    save_results,
+    write_page,
+)
 from common import texts_and_labels as read
 from network_peers import WEIGHTED, mean_and_deviation, regression, told, with_commas, written
 from scipy.sparse.linalg import LinearOperator, cg, eigsh
@@ -580,7 +590,7 @@ def write(results: Results, page: Path) -> None:
         print(f"\nAll with stop words; tf-idf over words of {RARE_MIN_DF} documents or more.")
         print("\n## Settings chosen; CPU seconds of a fit with the predictions of all documents\n")
         print_rows(["method", *with_commas(SIZES)], setting_rows(results))
-    replace_file(page, out.getvalue().encode("utf8"))
+    write_page(page, out.getvalue())
 
 
 def plot(results: Results, path: Path) -> None:

@@ -28,9 +28,9 @@ from common import (
     pin_threads,
     print_rows,
     read_jsonl,
-    replace_file,
     save_plot,
     save_results,
+    write_page,
 )
 from network_peers import GRAPH, WEIGHTED, mean_and_deviation, regression, told, with_commas, written
 
@@ -461,7 +461,7 @@ def write(results: Results, page: Path) -> None:
         print_rows(["domain", *heads], table_1_rows(results))
         for figure in FIGURES:
             print_figure(results, figure)
-    replace_file(page, text.getvalue().encode("utf8"))
+    write_page(page, text.getvalue())
     for figure in PLOTTED:
         plot(results, figure, IMAGES / image_of(figure))
 

@@ -34,9 +34,9 @@ from common import (
     need,
     pin_threads,
     print_table,
-    replace_file,
     save_plot,
     save_results,
+    write_page,
 )
 from conjugate_gradients import Choices, grafting
 from dependency import FORM, HEAD, LEMMA, RELATION, UPOS, Word, read_words
@@ -932,7 +932,7 @@ def main(
             save_results(results, stored)
             print(f"{name}: {cell[0]}: {found[cell[0]].get('seconds', 'stopped')} s", flush=True)
     ordered = {name: stored[name] for name in TREEBANKS if name in stored}
-    replace_file(beside(results, ".md"), render(ordered).encode("utf8"))
+    write_page(beside(results, ".md"), render(ordered))
     draw_plot(ordered)
 
 

@@ -255,7 +255,7 @@ METHODS: dict[str, dict[str, Callable[[], Any]]] = {
     "reviews": {
         "GraftTextClassifier(min_df=5, analyzer='char', ends=False)": lambda: ours(min_df=5),
         "GraftTextClassifier(Grafting(l1=10.0), min_df=5, analyzer='char', ends=False)": lambda: ours(10.0, min_df=5),
-        "GraftTextClassifier(analyzer=['word', 'char_wb'], min_df=5)": lambda: ours(
+        "GraftTextClassifier(analyzer=['word', 'char_wb'], min_df=5, penalty_factor=[1.0, 1.5])": lambda: ours(
             analyzer=["word", "char_wb"], min_df=5, penalty_factor=[1.0, 1.5]
         ),
         "characters, n = 1 to 5, LogisticRegression": lambda: counted(

@@ -31,9 +31,9 @@ from common import (
     need,
     pin_threads,
     print_rows,
-    replace_file,
     save_results,
     texts_and_labels,
+    write_page,
 )
 from numba import njit
 from ours import character_stream, compile_kernels, to_the_end, training_data, word_stream
@@ -347,7 +347,7 @@ def slr_row(text: Text, index: Any, states: Sequence[State]) -> Result:
     for label, its in enumerate(states):
         weights[np.searchsorted(nodes, its.nodes), label] = its.weights
     intercepts = [threshold(its.scores, text.targets[:, label], 0.0) for label, its in enumerate(states)]
-    ngrams = index.ngrams(nodes)
+    ngrams = list(index.ngrams(nodes))
     scores = text.scores(ngrams, weights, text.test.texts) + intercepts
     return {
         "iterations": float(np.mean([its.iterations for its in states])),
@@ -875,7 +875,7 @@ def tables(stored: Result) -> Iterator[tuple[str, Table]]:
 
 
 def write(path: Path) -> None:
-    replace_file(beside(path, ".md"), render(path).encode("utf8"))
+    write_page(beside(path, ".md"), render(path))
 
 
 def main(

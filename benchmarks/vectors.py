@@ -40,6 +40,7 @@ from common import (
     print_rows,
     replace_file,
     updated_results,
+    write_page,
 )
 
 HERE = Path(__file__).parent
@@ -569,7 +570,7 @@ def write(path: Path) -> None:
         print("Medians over sets and draws. Seconds of fitting include the choice of settings; documents a second are")
         print("those of texts; MB are those of the model, with the vectors or the encoder where it needs them.\n")
         print_rows(["method", "seconds", "documents/s", "MB", "names"], cost_rows(kept, "1000"))
-    replace_file(beside(path, ".md"), text.getvalue().encode("utf8"))
+    write_page(beside(path, ".md"), text.getvalue())
 
 
 def main(

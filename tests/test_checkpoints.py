@@ -17,6 +17,7 @@ from spacy.training import Example
 import spacy_graft
 from conftest import CONFIG, PATH, Record, make_examples, make_nlp, make_records, run
 from spacy_graft import files
+from spacy_graft.graft import memory as memory_module
 from spacy_graft.graft.data import TrainingData
 from spacy_graft.graft.path import PathFit
 from spacy_graft.graft.report import Report
@@ -266,3 +267,27 @@ def test_a_checkpoint_is_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.
     assert "step-0001" not in names
     assert checkpoints.load(1) == {"a": 1}
     assert checkpoints.load(2) is None
+
+
+@pytest.mark.parametrize("batched", [False, True])
+def test_refits_of_another_training_in_the_folder_are_not_taken(
+    tmp_path: Path, train_records: list[Record], monkeypatch: pytest.MonkeyPatch, batched: bool
+) -> None:
+    """Dev chooses them; the points of both trainings are the same."""
+    if batched:
+        monkeypatch.setattr(memory_module, "MANY_LABELS", 2)
+        monkeypatch.setattr(memory_module, "DOCUMENT_LABELS", 1)
+
+    def fitted(folder: Path | None, dev: Iterable[Record] | None) -> TextCatGraft:
+        nlp = make_nlp(learner=REFITS)
+        examples = make_examples(nlp, train_records[:40])
+        options = {} if folder is None else {"checkpoints": str(folder)}
+        spacy_graft.fit(nlp, examples, dev=None if dev is None else make_examples(nlp, dev), **options)
+        component = nlp.get_pipe("textcat_graft")
+        assert isinstance(component, TextCatGraft)
+        return component
+
+    alone = fitted(None, None)
+    fitted(tmp_path, train_records[40:])
+    after = fitted(tmp_path, None)
+    assert after.to_bytes(exclude=["vocab"]) == alone.to_bytes(exclude=["vocab"])

@@ -18,6 +18,7 @@ from spacy.vocab import Vocab
 import spacy_graft
 from conftest import PATH, WORDS, Record, make_example, make_examples, make_nlp, train_fully
 from spacy_graft.digests import digest_of
+from spacy_graft.graft.report import Report
 from spacy_graft.pipeline.corpus import ExtractedCorpus
 from spacy_graft.pipeline.textcat import TextCatGraft
 from spacy_graft.pipeline.training import Training
@@ -122,6 +123,29 @@ def test_an_extended_model_can_be_extended_again(train_records: list[Record], tm
         assert component_of(nlp).to_bytes() == before
     whole = train_fully(make_nlp(), train_records)
     assert features_of(nlp) == features_of(whole)
+
+
+def test_a_model_that_an_interruption_kept_from_being_set_is_set_by_the_next_update(
+    train_records: list[Record], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nlp = make_nlp(learner=GRAFTING, keep_corpus=True)
+    spacy_graft.fit(nlp, make_examples(nlp, train_records[:60]))
+    component, new = component_of(nlp), make_examples(nlp, train_records[60:])
+
+    def interrupted(_: Report) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Report, "saved", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            nlp.update(new)
+    assert component.report is not None
+    assert component.report.n_documents == 60
+    nlp.update(new)
+    assert component.report.n_documents == len(train_records)
+    whole = make_nlp(learner=GRAFTING)
+    spacy_graft.fit(whole, make_examples(whole, train_records))
+    assert features_of(nlp) == features_of(whole) != set()
 
 
 def test_documents_are_known_by_their_attributes_too() -> None:

@@ -196,7 +196,7 @@ def test_a_folder_of_an_earlier_process_with_the_same_number(tmp_path, stream):
     assert not owner.exists()
     (the_folder(tmp_path) / "manifest.json").unlink()
     owner.write_text(json.dumps({**said, "started": on_disk.start_of(os.getpid())}))
-    with pytest.raises(ValueError, match="Another process builds an index"):
+    with pytest.raises(ValueError, match="Another process, or another thread of this one, builds an index"):
         place.index(stream, 2, None)
     owner.write_text(json.dumps({**said, "pid": 2**80, "started": None}))
     place.index(stream, 2, None)
@@ -350,7 +350,7 @@ def test_two_processes_do_not_build_one_index(tmp_path, stream):
     (folder / "manifest.json").unlink()
     owner = folder / "owner.json"
     owner.write_text(json.dumps({"pid": os.getpid(), "host": on_disk.this_host()}))
-    with pytest.raises(ValueError, match="Another process builds an index in"):
+    with pytest.raises(ValueError, match="Another process, or another thread of this one, builds an index in"):
         place.index(stream, 2, None)
     ended = subprocess.run(
         [sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, text=True, check=True
@@ -372,7 +372,10 @@ def test_a_folder_has_one_owner(tmp_path, monkeypatch, links):
     folder = on_disk.IndexFolder(SharedFolder("index", tmp_path))
     with folder.owned():
         assert json.loads((tmp_path / "index" / "owner.json").read_text())["pid"] == os.getpid()
-        with pytest.raises(ValueError, match="Another process builds an index"), folder.owned():
+        with (
+            pytest.raises(ValueError, match="Another process, or another thread of this one, builds an index"),
+            folder.owned(),
+        ):
             pass
         assert [path.name for path in (tmp_path / "index").iterdir()] == ["owner.json"]
     assert not list((tmp_path / "index").iterdir())
@@ -405,7 +408,11 @@ def test_the_file_of_a_new_owner_is_not_taken_for_that_of_the_dead(tmp_path, mon
         return is_running(pid)
 
     monkeypatch.setattr(on_disk, "is_running", meanwhile)
-    with owners, pytest.raises(ValueError, match="Another process builds an index"), folder.owned():
+    with (
+        owners,
+        pytest.raises(ValueError, match="Another process, or another thread of this one, builds an index"),
+        folder.owned(),
+    ):
         pass
 
 
@@ -413,7 +420,10 @@ def test_one_process_at_a_time_forgets_the_dead(tmp_path):
     folder = on_disk.IndexFolder(SharedFolder("index", tmp_path))
     (folder.path / "owner.forgotten").mkdir(parents=True)
     (folder.path / "owner.json").write_text(json.dumps({"pid": 2**80, "host": on_disk.this_host()}))
-    with pytest.raises(ValueError, match="Another process builds an index"), folder.owned():
+    with (
+        pytest.raises(ValueError, match="Another process, or another thread of this one, builds an index"),
+        folder.owned(),
+    ):
         pass
 
 

@@ -145,6 +145,36 @@ def test_shards_are_of_like_sizes():
     assert max(shard.n_suffixes for shard in found) < 1_500
 
 
+def test_shards_of_words_that_many_documents_have_are_of_like_sizes():
+    """Each suffix of such a word takes memory for all of them."""
+    rng = np.random.default_rng(0)
+    words = rng.integers(97, 123, (300, 6)).astype(np.uint32)
+    frequent = rng.permutation(300)[:30]
+    documents = [
+        np.concatenate([np.append(words[w], 0) for w in [*frequent, *rng.integers(0, 300, 5)]]).astype(np.uint32)
+        for _ in range(200)
+    ]
+    ranked = RankedText.of_stream(Stream.join(documents, np.uint32), 1)
+    suffixes = Suffixes(ranked.symbols)
+    found = shards.cuts(ranked, suffixes, 8, 1, 100)
+    leaves = np.zeros(len(found), np.int64)
+    for s, positions in shards.positions_by_shard(ranked, suffixes, found, 10_000):
+        leaves[s] += np.diff(ranked.bounds)[ranked.runs_of(positions)].sum()
+    assert leaves.sum() == ranked.n_leaves == sum(np.unique(d.reshape(-1, 7), axis=0).shape[0] * 6 for d in documents)
+    assert len(leaves) == 8
+    assert leaves.max() < 2.0 * leaves.mean()
+
+
+def test_more_occurrences_than_32_bits_number_are_refused(monkeypatch):
+    stream = stream_of(["abab", "abba", "baba"] * 3)
+    expected = from_shards(stream, 1, None, 2).n_nodes
+    monkeypatch.setattr(shards, "LARGEST_COUNT", 10)
+    with pytest.raises(ValueError, match=r"A shard of the index has [0-9]+ occurrences of symbols, of which 10 can be"):
+        from_shards(stream, 1, None, 1)
+    monkeypatch.setattr(shards, "LARGEST_COUNT", 36)
+    assert from_shards(stream, 1, None, 1).n_nodes == expected
+
+
 @given(corpora(), min_dfs, st.integers(1, 11), st.integers(60, 600), st.integers(1, 3))
 def test_sums_by_ranges_and_threads_are_the_same_bits(texts, min_df, width, range_, n_threads):
     index = NgramIndex.build(stream_of(texts), min_df)

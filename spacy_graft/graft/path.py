@@ -107,7 +107,10 @@ class PathFit(StateFit):
             From :meth:`to_dict`.
         """
         live = self.rounds.report
-        self.report = Report(**{**saved["report"], "network": live.network, "seconds": live.seconds})
+        # Held-out documents choose the refit, which may be others than those of the other fit.
+        refit = self.refit if saved["report"]["points"] else None
+        own = {"network": live.network, "seconds": live.seconds, "refit": refit}
+        self.report = Report(**{**saved["report"], **own})
         self._kept = Checkpoint(**saved["model"])
         self.state.restore(self._kept)
         self.rounds.report = replace(self.report, refit=None, points=0, finished=False)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 #: Version of the files. It is part of the names of folders, so that files of another version are not found.
 FORMAT_OF_FILES = 3
-#: Suffixes of a shard.
+#: Leaves of a shard: suffixes, each once for every document of its run.
 SHARD_SIZE = 2**23
 #: Nodes whose columns are compared at a time.
 COMPARED = 2**24
@@ -163,8 +163,8 @@ class IndexFolder:
             write_new(owner, json.dumps({"pid": pid, "host": this_host(), "started": start_of(pid)}).encode())
         except FileExistsError:
             raise ValueError(
-                f"Another process builds an index in {self.path}. Wait until it has ended, or use another folder. If "
-                f"there is no such process, delete {owner}."
+                f"Another process, or another thread of this one, builds an index in {self.path}. Wait until it has "
+                f"ended, or use another folder. If there is none, delete {owner}."
             ) from None
         try:
             yield
@@ -227,7 +227,7 @@ class ShardFolder:
             path.mkdir(exist_ok=True)
             text = RankedText.of_stream(stream, min_df, empty)
             suffixes = Suffixes(text.symbols, packed_text(text.symbols, empty))
-            shards = cuts(text, suffixes, max(-(-len(text.symbols) // SHARD_SIZE), 1), min_df, max_length)
+            shards = cuts(text, suffixes, max(-(-text.n_leaves // SHARD_SIZE), 1), min_df, max_length)
             for name in TEXT_ARRAYS:
                 np.save(path / f"{name}.npy", suffixes.text.words if name == "words" else getattr(text, name))
             write_positions(path, text, suffixes, shards)
@@ -382,7 +382,8 @@ def shard_of(values: dict[str, Any]) -> Shard:
 class Building:
     """An index that is built in a folder, shard by shard.
 
-    Memory: 60 bytes for each suffix of a shard and thread; 24 bytes for each distinct run of the stream.
+    Memory: 60 bytes for each leaf of a shard and thread (a suffix has one for each document of its run); 24 bytes for
+    each distinct run of the stream, and 12 for each of its documents.
 
     Parameters
     ----------

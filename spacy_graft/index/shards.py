@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..extract.streams import starts_of
+from ..options import LARGEST_COUNT
 from . import kernels, suffix_kernels
 from .nodes import NodeTable, SortedSuffixes, check_nodes, nodes_of_leaves
 from .suffixes import Suffixes
@@ -57,12 +58,21 @@ class Shard:
 
 
 def cuts(text: RankedText, suffixes: Suffixes, n_shards: int, min_df: int, max_length: int) -> list[Shard]:
-    """Shards of about the same number of suffixes: ``n_shards``, or fewer where many suffixes begin alike."""
+    """Shards of about the same number of leaves: ``n_shards``, or fewer where many suffixes begin alike.
+
+    A suffix has a leaf for each document of its run; leaves take most of the memory and time of a shard.
+    """
     packed, symbols = suffixes.text, text.symbols
     n = min(CUT_SYMBOLS, packed.n)
     looked_at = np.arange(0, len(symbols), max(len(symbols) // CUT_SAMPLE, 1))
-    heads = np.sort(suffix_kernels.heads(packed, symbols, looked_at, n))
-    begins = np.unique(heads[np.arange(1, n_shards) * len(heads) // n_shards]) if len(heads) else heads
+    looked_at = looked_at[symbols[looked_at] != 0]
+    heads = suffix_kernels.heads(packed, symbols, looked_at, n)
+    order = np.argsort(heads, kind="stable")
+    heads, leaves = heads[order], np.cumsum(np.diff(text.bounds)[text.runs_of(looked_at[order])])
+    if len(heads):
+        begins = np.unique(heads[np.searchsorted(leaves, np.arange(1, n_shards) * leaves[-1] // n_shards, "right")])
+    else:
+        begins = heads
     begins = np.concatenate([np.zeros(1, np.uint64), begins[begins > 0]])
     counts, largest = np.zeros(len(begins), np.int64), np.zeros(len(begins), np.uint64)
     smallest = np.full(len(begins), np.iinfo(np.uint64).max)
@@ -154,7 +164,13 @@ def nodes_of_shard(
     """The nodes of one shard, whose suffixes begin at ``positions``; those last that go on after it."""
     order, shared = suffixes.order(positions)
     found = SortedSuffixes.of(text, positions, order, max_length, shared)
-    leaves = found.leaves(found.whole(), min_df)
+    whole = found.whole()
+    if whole.n_leaves > LARGEST_COUNT:
+        raise ValueError(
+            f"A shard of the index has {whole.n_leaves:,} occurrences of symbols, of which {LARGEST_COUNT:,} can be "
+            f"numbered: too many words begin alike, and are in many documents. Raise min_df of the block."
+        )
+    leaves = found.leaves(whole, min_df)
     del found, order, shared
     leaves.lcp[0], leaves.lcp[-1] = shard.shared_before, shard.shared_after
     before, after = ([prefix.length for prefix in open_] for open_ in (shard.open_before, shard.open_after))

@@ -62,3 +62,12 @@ class RankedText:
             documents=documents,
             n_documents=stream.n_documents,
         )
+
+    def runs_of(self, positions: np.ndarray) -> np.ndarray:
+        """The runs of symbols at some positions: int64."""
+        return np.searchsorted(self.ends, positions, "right")
+
+    @property
+    def n_leaves(self) -> int:
+        """The symbols of all documents, each run once for each document that has it."""
+        return int((np.diff(self.ends, prepend=0) - 1) @ np.diff(self.bounds))

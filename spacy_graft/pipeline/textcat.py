@@ -538,9 +538,11 @@ class TextCatGraft(TrainablePipe):
         if self.training is None:
             return
         with limited_threads("blas"):
-            model = self.training.step()
+            model = self.training.unset or self.training.step()
         if model is not None:
+            self.training.unset = model
             self.set_snapshot(*model)
+            self.training.unset = None
             self.kept_corpus = self.corpus if self.keep_corpus else None
             self.training.losses[self.name] = self.training.loss(model.report)
 

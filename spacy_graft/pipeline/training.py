@@ -181,6 +181,8 @@ class Training:
         self.strengths = self._first_strengths()
         self.progress: Progress | None = None
         self.losses: dict[str, float] = {}
+        #: What a step has given, if the component does not have it, since the update was interrupted.
+        self.unset: StepModel | None = None
         self.in_loop, self.may_grow = False, True
         self._is_told_of_others = False
         self._scorer: Scorer | None = None

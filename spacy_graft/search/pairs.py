@@ -9,6 +9,7 @@ from ..index.columns import Columns, concatenated
 from ..index.fingerprints import column_numbers
 from ..index.items import ItemIndex
 from .column_kernels import BITS, ItemColumns, combination_columns
+from .combinations import MOST_ITEMS
 
 #: The most entries of the columns of all pairs, 4 bytes each (12 where they have values).
 MOST_ENTRIES = 1 << 28
@@ -22,7 +23,8 @@ def pair_index(items: ItemIndex, min_df: int) -> ItemIndex:
     Raises
     ------
     ValueError
-        If their columns have more than :data:`MOST_ENTRIES` entries.
+        If there are more than :data:`MOST_ITEMS` such items, or the columns of the pairs have more than
+        :data:`MOST_ENTRIES` entries.
     """
     numbers = np.flatnonzero(items.df >= min_df)
     frequent = items.some(numbers)
@@ -34,6 +36,11 @@ def pair_index(items: ItemIndex, min_df: int) -> ItemIndex:
         frequent.starts, frequent.documents, frequent.values,
         column_numbers(frequent.n_documents), np.empty(0, np.int64),
     )  # fmt: skip
+    if frequent.n_nodes > MOST_ITEMS:
+        raise ValueError(
+            f"{frequent.n_nodes:,} items are in at least {min_df:,} documents, but pairs of at most {MOST_ITEMS:,} can "
+            f"be tested. Raise the number of documents."
+        )
     pairs, parts, n_entries = [np.empty((0, 2), np.int64)], list[Columns](), 0
     step = max(COUNTS // max(frequent.n_nodes, 1), 1)
     for first in range(0, frequent.n_nodes, step):
