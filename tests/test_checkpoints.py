@@ -271,23 +271,28 @@ def test_a_checkpoint_is_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.
 
 @pytest.mark.parametrize("batched", [False, True])
 def test_refits_of_another_training_in_the_folder_are_not_taken(
-    tmp_path: Path, train_records: list[Record], monkeypatch: pytest.MonkeyPatch, batched: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, batched: bool
 ) -> None:
     """Dev chooses them; the points of both trainings are the same."""
     if batched:
         monkeypatch.setattr(memory_module, "MANY_LABELS", 2)
         monkeypatch.setattr(memory_module, "DOCUMENT_LABELS", 1)
+    rng = np.random.default_rng(3)
+    pairs = [(" ".join([*rng.choice(list("abcdefgh"), 4), ["good", "bad"][k % 2]]), "pn"[k % 2]) for k in range(78)]
 
-    def fitted(folder: Path | None, dev: Iterable[Record] | None) -> TextCatGraft:
-        nlp = make_nlp(learner=REFITS)
-        examples = make_examples(nlp, train_records[:40])
+    def fitted(folder: Path | None, dev: list[tuple[str, str]] | None) -> TextCatGraft:
+        learner = {"@graft_learners": "spacy_graft.GraftingPath.v1", "steps": 8, "l1_min_ratio": 0.02}
+        nlp = make_nlp(learner=learner)
         options = {} if folder is None else {"checkpoints": str(folder)}
-        spacy_graft.fit(nlp, examples, dev=None if dev is None else make_examples(nlp, dev), **options)
+        spacy_graft.fit(nlp, pairs[:18], dev=dev, **options)  # type: ignore[arg-type]
         component = nlp.get_pipe("textcat_graft")
         assert isinstance(component, TextCatGraft)
         return component
 
     alone = fitted(None, None)
-    fitted(tmp_path, train_records[40:])
+    with_dev = fitted(tmp_path, pairs[18:])
+    assert with_dev.report is not None
+    assert with_dev.report.refit != 2.0
     after = fitted(tmp_path, None)
+    assert after.history == alone.history
     assert after.to_bytes(exclude=["vocab"]) == alone.to_bytes(exclude=["vocab"])
