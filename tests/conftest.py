@@ -34,6 +34,7 @@ from spacy.training import Example
 
 from spacy_graft.extract.terms import FeatureTerms
 from spacy_graft.graft.solution import Solution
+from spacy_graft.held_out import MANY_DOCUMENTS
 from spacy_graft.model.sealing import seal, unseal
 
 # A twelfth of the time of all tests without these two: spaCy looks through the entry points of all packages whenever
@@ -44,7 +45,7 @@ typer.testing._get_command = cache(typer.testing._get_command)  # type: ignore[a
 
 #: Compilation is not an example's fault; ``quick`` is for runs without the compiler or without slow tests. Both try the
 #: same examples each time, so that a change is judged by what it changes; ``search`` looks for new ones.
-settings.register_profile("graft", deadline=None, derandomize=True)
+settings.register_profile("graft", deadline=None, derandomize=True, max_examples=60)
 settings.register_profile("quick", deadline=None, derandomize=True, max_examples=15)
 settings.register_profile("search", deadline=None, max_examples=500)
 
@@ -81,6 +82,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if "training" in getattr(item, "fixturenames", ()) or item.get_closest_marker("data"):
             item.add_marker(pytest.mark.slow)
+
+
+@pytest.fixture
+def dev_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dev chooses the model, however small it is: not the folds of all documents, which take most of the time."""
+    monkeypatch.setattr("spacy_graft.pipeline.training.MANY_DOCUMENTS", 0)
+
+
+@pytest.fixture
+def folds_too(dev_alone: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All as it is, in a module whose other tests have ``dev_alone``."""
+    monkeypatch.setattr("spacy_graft.pipeline.training.MANY_DOCUMENTS", MANY_DOCUMENTS)
 
 
 def make_records(n: int, seed: int = 0) -> list[Record]:

@@ -34,6 +34,8 @@ from spacy_graft.pipeline.progress import progress_bar
 from spacy_graft.pipeline.textcat import TextCatGraft
 from spacy_graft.pipeline.training import Training
 
+pytestmark = pytest.mark.usefixtures("dev_alone")
+
 #: One refit, so that log-losses of points can be compared by hand.
 LEARNER: dict[str, Any] = {
     "@graft_learners": "spacy_graft.GraftingPath.v1",
@@ -165,6 +167,7 @@ def test_the_last_step_trains_again_without_them(noisy: list[Record]) -> None:
     assert weights_of(component_of(nlp)) == weights_of(component_of(whole))
 
 
+@pytest.mark.usefixtures("folds_too")
 def test_each_block_is_indexed_once_for_all_paths(noisy: list[Record], monkeypatch: pytest.MonkeyPatch) -> None:
     """For those of each fold as well, and once more for train and dev."""
     built: list[Any] = []
@@ -228,6 +231,7 @@ def test_the_order_and_what_goes_together() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("folds_too")
 def test_an_interrupted_training_ends_with_the_same_model(
     noisy: list[Record], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

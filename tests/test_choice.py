@@ -39,6 +39,8 @@ from spacy_graft.pipeline.textcat import TextCatGraft
 from spacy_graft.pipeline.training import Training
 from spacy_graft.strengths import choices_of, is_better_strength, try_strengths
 
+pytestmark = pytest.mark.usefixtures("dev_alone")
+
 AUTO = {"@graft_learners": "spacy_graft.GraftingPath.v1", "steps": 8, "l1_min_ratio": 0.003, "ngram_power": 0.0}
 
 
@@ -108,6 +110,7 @@ def test_the_model_is_the_best_point_so_far(factory: str, noisy: list[Record]) -
     assert component_of(nlp).history[-1]["log_loss"] == report.log_loss
 
 
+@pytest.mark.usefixtures("folds_too")
 def test_the_last_step_trains_again_on_all_documents(noisy: list[Record]) -> None:
     """So near to the optimum that the way there, which passes points by, makes no difference."""
     learner = {**AUTO, "tol": 1e-12}
@@ -610,6 +613,7 @@ def test_the_last_point_that_documents_do_not_tell_from_the_best(seed: int) -> N
 
 @pytest.mark.slow
 @pytest.mark.parametrize("factory", ["textcat_graft", "textcat_graft_multilabel"])
+@pytest.mark.usefixtures("folds_too")
 def test_with_few_documents_of_dev_all_documents_choose(factory: str, noisy: list[Record]) -> None:
     """By folds of train and dev, as :func:`fit` does without dev; scores are those of what dev chose."""
     learner = {**AUTO, "tol": 1e-12}
@@ -765,6 +769,7 @@ def test_labels_that_texts_do_not_tell_are_warned_of() -> None:
         spacy_graft.fit(nlp, examples(200), dev=examples(200))
 
 
+@pytest.mark.usefixtures("folds_too")
 def test_where_folds_cannot_be_trained_dev_chooses_alone() -> None:
     """A fold can have no symbol where the whole corpus has some."""
     nlp = make_nlp()
@@ -811,6 +816,7 @@ def test_an_interruption_of_a_step_keeps_what_dev_has_judged(
 
 
 @pytest.mark.parametrize("where", ["folds", "last training"])
+@pytest.mark.usefixtures("folds_too")
 def test_an_interruption_of_the_choice_leaves_the_corpus(
     where: str, noisy: list[Record], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -125,7 +125,7 @@ def test_a_path_without_features_ends_as_the_optimum_at_l1_max():
 
 
 def test_a_component_warns_once():
-    nlp = spacy.blank("en")
+    nlp = spacy.blank("xx")
     component = nlp.add_pipe("textcat_graft")
     examples = [Example.from_dict(nlp.make_doc(text), {"cats": cats}) for text, cats in TWO_EXAMPLES]
     nlp.initialize(lambda: examples)
@@ -141,7 +141,7 @@ def test_a_component_warns_once():
 
 @pytest.mark.parametrize("has_dev", [True, False])
 def test_a_path_at_its_limit_is_warned_of_once(has_dev: bool) -> None:
-    nlp = spacy.blank("en")
+    nlp = spacy.blank("xx")
     learner = {"@graft_learners": "spacy_graft.GraftingPath.v1", "max_features": 1, "length_normalisation": False}
     features = {"words": {"@graft_features": "spacy_graft.TokenNgrams.v1"}}
     nlp.add_pipe("textcat_graft", config={"learner": learner, "features": features})
@@ -159,7 +159,7 @@ def test_a_path_at_its_limit_is_warned_of_once(has_dev: bool) -> None:
 @pytest.mark.parametrize("retrain", [True, False])
 def test_a_path_without_features_is_warned_of_once(has_dev: bool, retrain: bool) -> None:
     """Its points, which are all alike, are gone through, and the last training, which passes points by, finds none."""
-    nlp = spacy.blank("en")
+    nlp = spacy.blank("xx")
     learner = {"@graft_learners": "spacy_graft.GraftingPath.v1", "ridge": 1e6, "retrain": retrain}
     nlp.add_pipe("textcat_graft", config={"learner": learner})
     texts = [f"{word} {k % 7}" for k in range(60) for word in ("good", "bad")]
@@ -192,7 +192,7 @@ def test_weights_beside_which_penalties_are_nothing() -> None:
 
 @pytest.mark.filterwarnings("ignore:The trained model has no features")
 def test_such_weights_are_warned_of() -> None:
-    nlp = spacy.blank("en")
+    nlp = spacy.blank("xx")
     nlp.add_pipe("textcat_graft")
     examples = [Example.from_dict(nlp.make_doc(text), {"cats": cats}) for text, cats in TWO_EXAMPLES * 5]
     for example in examples:

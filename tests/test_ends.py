@@ -32,7 +32,7 @@ LEARNER = Grafting(l1=0.3)
 
 
 def trained(features: dict[str, Any], texts: list[str] = TEXTS, learner: Any = LEARNER) -> Any:
-    nlp = spacy.blank("en")
+    nlp = spacy.blank("xx")
     component: Any = nlp.add_pipe("textcat_graft", config={"features": features})
     component.learner = learner
     spacy_graft.fit(nlp, list(zip(texts, LABELS, strict=True)))
@@ -138,7 +138,7 @@ def test_components_have_the_words_of_estimators():
     "block", [TokenNgrams(ends=True), CharacterNgrams(ends=True), CharacterNgrams(lowercase=False, ends=True)]
 )
 def test_each_symbol_has_a_place(block, text):
-    doc = spacy.blank("en")(text)
+    doc = spacy.blank("xx")(text)
     symbols, places = block.symbols(doc), block.offsets(doc)
     assert len(symbols) == len(places)
     if len(places):
@@ -160,7 +160,7 @@ def test_each_symbol_of_a_string_has_a_place(reader, text):
 
 
 def test_ends_do_not_make_documents_longer():
-    nlp = spacy.blank("en")
+    nlp = spacy.blank("xx")
     docs = [nlp(text) for text in [*TEXTS, "", " ", "what what"]]
     framed_words = [TokenNgrams(ends=True).symbols(doc) for doc in docs]
     lengths = document_lengths(Stream.join(framed_words, np.uint64)).tolist()
@@ -169,7 +169,7 @@ def test_ends_do_not_make_documents_longer():
 
 
 def test_ends_are_not_combined():
-    nlp = spacy.blank("en")
+    nlp = spacy.blank("xx")
     streams = {"words": Stream.join([TokenNgrams(ends=True).symbols(nlp(text)) for text in TEXTS], np.uint64)}
     data: Any = SimpleNamespace(bags={}, streams=streams, min_df={"words": 1})
     bags = items_of(data, "words")

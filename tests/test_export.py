@@ -385,7 +385,7 @@ def test_lengths_in_tokens_are_refused() -> None:
         (lambda: fitted([2**53 + k % 2 for k in range(240)]), "label 9007199254740992 is another number in Java"),
         (lambda: GraftTextClassifier(), "not fitted"),
         (lambda: GraftClassifier(), "not GraftClassifier"),
-        (lambda: spacy.blank("en"), "no enabled graft component"),
+        (lambda: spacy.blank("xx"), "no enabled graft component"),
         (lambda: make_nlp(), "no weights yet"),
         (lambda: "model.graft", "not str"),
     ],
@@ -444,7 +444,7 @@ def test_the_command_refuses_bad_input(models: dict[str, GraftTextClassifier], t
     path.write_bytes(path.read_bytes()[:-3])
     GraftClassifier(Grafting(l1=1.0)).fit([["a"], ["b"]] * 5, [0, 1] * 5).save(tmp_path / "items.graft")
     component_of(WORDS).to_disk(tmp_path / "words")
-    spacy.blank("en").to_disk(tmp_path / "blank")
+    spacy.blank("xx").to_disk(tmp_path / "blank")
     for source, message in {
         "model.graft": "damaged",
         "items.graft": "holds a 'GraftClassifier', but a 'GraftTextClassifier' is expected",

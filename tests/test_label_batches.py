@@ -36,6 +36,8 @@ from spacy_graft.pipeline.reader import JsonlCorpus
 from spacy_graft.pipeline.scorer import LabelColumns
 from strategies import training_data
 
+pytestmark = pytest.mark.usefixtures("dev_alone")
+
 WORDS = ("ship", "port", "storm", "grain", "wheat", "bank", "money", "rate", "oil", "gas", "gold", "tin")
 
 

@@ -39,6 +39,8 @@ from spacy_graft.pipeline.reader import BadLineError, JsonlCorpus
 from spacy_graft.pipeline.textcat import TextCatGraft
 from spacy_graft.pipeline.training import Training
 
+pytestmark = pytest.mark.usefixtures("dev_alone")
+
 JSONL = {"@readers": "spacy_graft.JsonlCorpus.v1"}
 
 

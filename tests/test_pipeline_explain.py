@@ -212,7 +212,7 @@ def test_parts_of_explanations_are_not_changed(fitted: Language) -> None:
 
 
 def test_documents_of_several_vocabs(fitted: Language) -> None:
-    other = spacy.blank("en")
+    other = spacy.blank("xx")
     texts = ["salt and sugar", "a goal in extra time", "the song of unheard words", ""]
     docs = [nlp.make_doc(text) for text in texts for nlp in (fitted, other)]
     component = component_of(fitted)
@@ -257,7 +257,7 @@ def test_words_that_differ_in_case_are_explained_apart(cased: Language) -> None:
 def test_words_that_an_extension_tells_apart_are_explained_apart() -> None:
     Token.set_extension("form", getter=lambda token: token.text, force=True)
     forms = {"forms": {"@graft_features": "spacy_graft.TokenAttributes.v1", "attr": "_.form", "min_df": 2}}
-    nlp = spacy.blank("en")
+    nlp = spacy.blank("xx")
     nlp.add_pipe("textcat_graft", config={"features": forms})
     texts = [f"we {seen} {name}" for name in ("Apple", "apple") for seen in ("saw", "like", "know", "ate") * 3]
     spacy_graft.fit(nlp, texts, ["firm"] * 12 + ["thing"] * 12)

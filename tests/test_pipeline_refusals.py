@@ -132,7 +132,7 @@ def test_a_positive_label_is_one_of_two(nlp: Language, label: str, cats: list[di
 
 
 def test_independent_labels_have_no_positive_label() -> None:
-    with pytest.raises(ValueError, match="'a' is for scoring and must be one of two exclusive labels"):
+    with pytest.raises(TypeError, match="Independent labels have no positive_label"):
         start(make_nlp("textcat_graft_multilabel"), CATS, positive_label="a")
 
 

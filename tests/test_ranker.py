@@ -237,7 +237,7 @@ def test_texts_over_ngrams_items_and_their_products():
 
 def test_the_choice_among_parses():
     """Candidates are one sentence with different heads."""
-    nlp = spacy.blank("en")
+    nlp = spacy.blank("xx")
     parses, correct, sentences = [], [], []
     for k, (noun, verb) in enumerate((n, v) for n in ("dogs", "cats", "cows") for v in ("bark", "eat", "run")):
         for heads in ([1, 1, 1], [0, 0, 0], [2, 2, 2]):
@@ -392,7 +392,7 @@ def test_other_mistakes():
     with pytest.raises(ValueError, match="with blocks there is none"):
         ranker.fit(["a", "b"], [1, 0], [0, 0], names=["a"])
     with pytest.raises(ValueError, match="of one pipeline"):
-        ranker.fit([spacy.blank("en")("a"), "b"], [1, 0], [0, 0])
+        ranker.fit([spacy.blank("xx")("a"), "b"], [1, 0], [0, 0])
 
 
 #: What scikit-learn expects of estimators whose rows do not depend on each other.

@@ -54,7 +54,10 @@ def labels_of_string(name: str, string: str) -> list[str]:
 
 
 def require_labels(component: TextCatGraft, labels: Sequence[str], positive_label: str | None) -> None:
-    """Raise a ValueError if the component cannot have these labels, or no label can have its thresholds."""
+    """Raise a ValueError if the component cannot have these labels, or no label can have its thresholds.
+
+    A positive label of independent ones is a TypeError, as with spaCy's own components.
+    """
     name = component.name
     thresholds = component.cfg.get("thresholds", {})
     check_thresholds(name, thresholds, thresholds)
@@ -70,12 +73,17 @@ def require_labels(component: TextCatGraft, labels: Sequence[str], positive_labe
             f"[initialize.components.{name}] labels."
         )
     component.constraints.check(f"[{name}]", labels, component.blocks)
-    is_one_of_two = component.exclusive and len(labels) == 2 and positive_label in labels
-    if positive_label is not None and not is_one_of_two:
+    if positive_label is None:
+        return
+    if not component.exclusive:
+        raise TypeError(
+            f"[{name}] Independent labels have no positive_label. Remove it from [initialize.components.{name}]."
+        )
+    if len(labels) != 2 or positive_label not in labels:
         raise ValueError(
-            f"[{name}] The positive label {positive_label!r} is for scoring and must be one of two exclusive labels. "
-            f"Those of this component are {listed(labels)}. Change [initialize.components.{name}] positive_label, or "
-            f"remove it."
+            f"[{name}] The positive label {positive_label!r} is for scoring and must be one of two labels. The labels "
+            f"of this component are {listed(labels)}. Change [initialize.components.{name}] positive_label, or remove "
+            f"it."
         )
 
 

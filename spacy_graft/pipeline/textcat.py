@@ -370,7 +370,7 @@ class TextCatGraft(TrainablePipe):
         Raises
         ------
         TypeError
-            If ``get_examples`` is not callable.
+            If ``get_examples`` is not callable, or independent labels have a positive one.
         ValueError
             If there are no examples, an annotation is invalid, there are too few labels, the positive label is not one
             of two exclusive labels, an option of the network is invalid, there are ``unlabelled`` documents without a
