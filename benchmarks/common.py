@@ -228,7 +228,7 @@ def one_hot(labels: Sequence[str]) -> np.ndarray:
     return np.eye(len(names))[index]
 
 
-#: Files of results that this process has written, and what a page says of when and where they were measured.
+#: Files of results that this process has changed, and what a page says of when and where they were measured.
 SAVED: list[Path] = []
 WHEN_AND_WHERE = re.compile(r"\d{4}-\d\d-\d\d, \S+, \d+ shared cores, one thread; .*"), re.compile(r"Processor: .*")
 
@@ -241,8 +241,10 @@ def load_results(path: Path) -> dict[str, Any]:
 def save_results(path: Path, results: dict[str, Any]) -> None:
     """Write results as compact, compressed JSON. Equal results give equal bytes."""
     text = json.dumps(rounded(results), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    replace_file(path, gzip.compress(text.encode("utf8"), mtime=0))
-    SAVED.append(path)
+    content = gzip.compress(text.encode("utf8"), mtime=0)
+    if not path.exists() or path.read_bytes() != content:
+        replace_file(path, content)
+        SAVED.append(path)
 
 
 def write_page(page: Path, text: str) -> None:

@@ -117,7 +117,7 @@ def main(
     largest: Annotated[int, typer.Option(help="Largest size, in million characters.")] = 256,
     place: Annotated[str, typer.Option(help="memory, disk or dask.")] = "memory",
     threads: Annotated[int, typer.Option(help="Threads, or workers on this machine.")] = 1,
-    shard_size: Annotated[float, typer.Option(help="Million suffixes of a shard in files.")] = on_disk.SHARD_SIZE / 1e6,
+    shard_size: Annotated[float, typer.Option(help="Million symbols of a shard in files.")] = on_disk.SHARD_SIZE / 1e6,
 ) -> None:
     """Double the text until it is as large as asked."""
     pin_threads()

@@ -427,6 +427,17 @@ def writing_folder(path: Path) -> Iterator[Path]:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
+@contextmanager
+def replaced_folder(path: Path) -> Iterator[Path]:
+    """Replace a folder as a whole: yields the name of one to make, which takes its place when all has been written."""
+    new = hidden_beside(path)
+    try:
+        yield new
+        replace_folder(path, new)
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+
+
 def replace_folder(path: Path, new: Path) -> None:
     """Put a new folder in the place of another, which is deleted; or stays, if that fails."""
     old = new.with_name(f"{new.name}.old")

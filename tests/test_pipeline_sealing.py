@@ -458,7 +458,7 @@ def test_a_vocab_that_cannot_be_written_leaves_that_of_the_model(
         raise OSError("No space left")
 
     with monkeypatch.context() as patch:
-        patch.setattr("spacy_graft.pipeline.saving.replace_folder", full)
+        patch.setattr("spacy_graft.files.replace_folder", full)
         with pytest.raises(OSError, match="No space left"):
             other.to_disk(tmp_path)
     assert {path.name for path in tmp_path.iterdir()} == {"model", "seal", "vocab"}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from spacy.attrs import IDS, IS_SPACE
 
+from ..messages import most_like
 from ..options import check_flags
 from ..registry import graft_features
 from .batches import BatchReader, TokenBatch
@@ -160,7 +160,7 @@ def check_attribute(owner: str, attr: str) -> None:
     """Raise a ValueError if tokens have no such attribute; ``owner`` is the block that reads it."""
     if not IDS.get(attr):
         known = sorted(name for name in IDS if name and not name.startswith("FLAG"))
-        near = get_close_matches(attr.upper(), known)
+        near = most_like(attr, known, 3)
         hint = f"did you mean {' or '.join(near)}?" if near else f"the attributes are {', '.join(known)}."
         raise ValueError(f"{owner}: tokens have no attribute {attr!r}; {hint}")
 

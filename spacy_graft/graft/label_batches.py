@@ -323,7 +323,7 @@ class BatchedPath(PointFit):
         saved : dict
             From :meth:`to_dict`.
         """
-        # Held-out documents choose the refit, which may be others than those of the other fit.
+        # Held-out documents choose the refit, and the other fit may have had other ones.
         refit = self.refit if saved["report"]["points"] else None
         self.report = Report(**{**saved["report"], "seconds": self.report.seconds, "refit": refit})
         self._kept, self._last_refit = [Kept.from_dict(of_batch) for of_batch in saved["batches"]], None

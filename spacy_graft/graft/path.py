@@ -107,7 +107,7 @@ class PathFit(StateFit):
             From :meth:`to_dict`.
         """
         live = self.rounds.report
-        # Held-out documents choose the refit, which may be others than those of the other fit.
+        # Held-out documents choose the refit, and the other fit may have had other ones.
         refit = self.refit if saved["report"]["points"] else None
         own = {"network": live.network, "seconds": live.seconds, "refit": refit}
         self.report = Report(**{**saved["report"], **own})

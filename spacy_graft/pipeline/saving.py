@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,7 +11,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..files import hidden_beside, replace_folder, write_whole
+from ..files import replaced_folder, write_whole
 from ..graft.constraints import Constraints
 from ..graft.report import Report
 from ..messages import count, listed
@@ -86,12 +85,8 @@ def to_disk(component: TextCatGraft, folder: Path, exclude: Iterable[str]) -> No
     data = seal(parts_of(component, excluded))
     folder.mkdir(exist_ok=True)
     if VOCAB not in excluded:
-        new = hidden_beside(folder / VOCAB)
-        try:
+        with replaced_folder(folder / VOCAB) as new:
             component.vocab.to_disk(new, exclude=list(excluded))
-            replace_folder(folder / VOCAB, new)
-        finally:
-            shutil.rmtree(new, ignore_errors=True)
     write_sealed(folder, data)
 
 

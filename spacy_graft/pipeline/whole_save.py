@@ -17,7 +17,7 @@ import srsly
 from spacy.language import Language
 from spacy.training.loop import DIR_MODEL_BEST, DIR_MODEL_LAST
 
-from ..files import hidden_beside, reason_of, replace_folder
+from ..files import reason_of, replaced_folder
 from ..messages import listed, one_line
 from .card import add_card
 from .components import graft_components, is_over
@@ -73,22 +73,19 @@ def save_whole(nlp: Language, path: str | Path, **options: Any) -> None:
         If it cannot be written: ``spacy train`` is a command, which ends with the message and no traceback.
     """
     path = Path(path).resolve()  # a link to a folder stays one
-    temporary = hidden_beside(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         add_card(nlp)
-        with without_places(nlp):
-            nlp.to_disk(temporary, **options)
-        keep_foreign(path, temporary)
-        if path.name == DIR_MODEL_LAST:
-            require_room(temporary, path.with_name(DIR_MODEL_BEST))
-        replace_folder(path, temporary)
+        with replaced_folder(path) as new:
+            with without_places(nlp):
+                nlp.to_disk(new, **options)
+            keep_foreign(path, new)
+            if path.name == DIR_MODEL_LAST:
+                require_room(new, path.with_name(DIR_MODEL_BEST))
     except OSError as error:
         raise SystemExit(
             f"The pipeline cannot be written to {path}: {reason_of(error)}. What was there before is unchanged."
         ) from error
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
 
 
 @contextmanager

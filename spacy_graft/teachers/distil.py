@@ -306,17 +306,17 @@ class KnownTexts:
     keys: np.ndarray
 
     def __iter__(self) -> Iterator[str]:
-        number, known = 0, self.keys.tolist()
+        number, n_known = 0, len(self.keys)
         for number, text in enumerate(self.texts, 1):
-            if number <= len(known) and text_key(text) != known[number - 1]:
+            if number <= n_known and text_key(text) != int(self.keys[number - 1]):
                 raise ValueError(
                     f"{text_name(text, number)} of those without labels was another one when they were read before: "
                     f"they must be the same each time, in the same order."
                 )
             yield text
-        if number != len(known):
+        if number != n_known:
             raise ValueError(
-                f"There were {len(known):,} texts without labels, but {number:,} when they were read again: they must "
+                f"There were {n_known:,} texts without labels, but {number:,} when they were read again: they must "
                 f"be the same each time."
             )
 

@@ -22,9 +22,6 @@ ENCODER_FILE, TOKENIZER_FILE = "model.onnx", "tokenizer.json"
 #: Tokens that a text is cut to: by default, and at the least.
 MAX_TOKENS, LEAST_TOKENS = 128, 3
 
-#: A text whose vector tells the number of its dimensions.
-WIDTH_TEXT = "a"
-
 
 @runtime_checkable
 class Encoder(Protocol):
@@ -112,18 +109,16 @@ class OnnxEncoder:
     @cached_property
     def digest(self) -> str:
         """Of both files, those of weights that the model names, and the number of tokens."""
-        files = [file_digest(path) for path in (self.model, self.tokenizer, *self._weight_files())]
-        return digest_of(["onnx", *files, self.max_tokens])
-
-    def _weight_files(self) -> list[Path]:
-        """Files beside the model whose names are in it: large models have their weights there."""
         content = self.model.read_bytes()
         beside = sorted(set(self.model.parent.iterdir()) - {self.model, self.tokenizer})
-        return [path for path in beside if path.name.encode() in content and path.is_file()]
+        # Large models have their weights in files beside them, whose names are in the model.
+        weights = [path for path in beside if path.name.encode() in content and path.is_file()]
+        files = [hashlib.sha256(content).hexdigest(), *map(file_digest, [self.tokenizer, *weights])]
+        return digest_of(["onnx", *files, self.max_tokens])
 
     @cached_property
     def width(self) -> int:
-        return self.encode([WIDTH_TEXT]).shape[1]
+        return len(self._pooled(self._tokens.encode("a").ids))
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
         if isinstance(texts, str):
@@ -131,9 +126,12 @@ class OnnxEncoder:
         return np.array([self._vector(text) for text in texts], np.float32)
 
     def _vector(self, text: str) -> np.ndarray:
-        ids = np.array([self._tokens.encode(text).ids], np.int64)
-        if not ids.size and text != WIDTH_TEXT:
-            return np.zeros(self.width)  # a mean of no tokens
+        tokens = self._tokens.encode(text).ids
+        return self._pooled(tokens) if tokens else np.zeros(self.width)  # there is no mean of no tokens
+
+    def _pooled(self, tokens: Sequence[int]) -> np.ndarray:
+        """The vector of a text of some tokens."""
+        ids = np.array([tokens], np.int64)
         feed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
         output = np.asarray(self._session.run(None, {name: feed[name] for name in self._inputs})[0], np.float64)
         if output.ndim not in (2, 3):
