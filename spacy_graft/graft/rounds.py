@@ -72,7 +72,7 @@ class Rounds:
         self._without_progress = 0
         #: Violation that the restricted problem might keep in the last round, in units of |v| / λ.
         self._accuracy = float("inf")
-        #: Whether the last round left a violation as large as before.
+        #: Whether the last round left more of the worst violation than it may.
         self._is_stuck = False
         if self.state.objective.n_dense:
             self._certify_empty()
