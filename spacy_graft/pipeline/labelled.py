@@ -84,7 +84,7 @@ def only_examples(documents: Iterable[Any], remedy: str) -> Iterator[Example]:
 
 
 def unlabelled_examples(nlp: Language, documents: Iterable[Any]) -> Iterable[Example]:
-    """Yield examples of documents that need no labels: examples or texts. A string is a ValueError, at the first one."""
+    """Yield examples of documents that need no labels, examples or texts; a ValueError, in iteration, for a string."""
     if isinstance(documents, str):
         raise ValueError(f"A list of texts without labels is expected, not the string {documents[:40]!r}.")
     if not isinstance(documents, Iterable):
