@@ -18,7 +18,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from common import load_results, pin_threads, print_table, save_results, texts_and_labels
+from common import DataFolder, load_results, pin_threads, print_table, save_results, texts_and_labels
 
 HERE = Path(__file__).parent
 #: Macro-F1, log-loss, number of features.
@@ -147,7 +147,7 @@ def key_of(name: str, fold: int, variant: str) -> str:
 
 
 def main(
-    data: Annotated[Path, typer.Option(help="Folder of the data sets.")],
+    data: DataFolder,
     folds: Annotated[int, typer.Option(help="Splits of each set.", min=1, max=PARTS)] = 3,
     sets: Annotated[str, typer.Option(help="Names of sets, separated by commas.")] = ",".join(SETS),
     variants: Annotated[str, typer.Option(help="Names of variants, separated by semicolons.")] = ";".join(VARIANTS),

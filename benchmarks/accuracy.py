@@ -27,6 +27,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 from common import (
+    DataFolder,
     beside,
     load_results,
     need,
@@ -720,7 +721,7 @@ def names_of(given: str | None, known: Sequence[str], what: str) -> list[str]:
 
 
 def main(
-    data: Annotated[Path, typer.Option(help="Folder of the data sets.")],
+    data: DataFolder,
     sets: Annotated[str | None, typer.Option(help="Names of sets, separated by commas; all if not given.")] = None,
     methods: Annotated[str | None, typer.Option(help=f"Of {', '.join(METHODS | SIZES)}.")] = None,
     hours: Annotated[float, typer.Option(help="Limit of CPU time for each set and method.")] = 1.0,
@@ -736,8 +737,6 @@ def main(
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     pin_threads()
-    if not data.is_dir():
-        raise typer.BadParameter(f"There is no folder {data}.")
     chosen_sets = names_of(sets, EXCLUSIVE + MULTILABEL, "set")
     chosen_methods = names_of(methods, tuple(METHODS | SIZES), "method")
     need(*(module for method in chosen_methods for module in (METHODS | SIZES)[method].modules))

@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from common import measured, need, one_hot, pin_threads, print_table, texts_and_labels
+from common import DataFolder, measured, need, one_hot, pin_threads, print_table, texts_and_labels
 
 #: Gap at which fits end, in units of the objective at zero weights; least documents of a word.
 TOL, MIN_DF = 1e-3, 5
@@ -148,7 +148,7 @@ def row(label: str, run: Any) -> list[str]:
 
 
 def main(
-    data: Annotated[Path, typer.Option(help="Folder of the data sets.")],
+    data: DataFolder,
     peers: Annotated[bool, typer.Option(help="Run enumeration and liblinear beside us.")] = False,
     repeat: Annotated[int, typer.Option(help="Runs of ours; the median is printed.")] = 3,
 ) -> None:

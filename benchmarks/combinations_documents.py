@@ -40,6 +40,7 @@ import numpy as np
 import scipy.sparse
 import typer
 from common import (
+    DataFolder,
     TooLong,
     cpu_limit,
     load_results,
@@ -407,7 +408,7 @@ def print_tables(results: Result) -> None:
 
 
 def main(
-    data: Annotated[Path, typer.Option(help="Folder of the data sets.")],
+    data: DataFolder,
     newsgroups: Annotated[int, typer.Option(help="Pairs of 20newsgroups_bydate; at most 190.")] = 100,
     reuters: Annotated[int, typer.Option(help="Pairs of topics of reuters_modapte.")] = 40,
     long: Annotated[int, typer.Option(help="Pairs of groups, of their longest messages.")] = 8,

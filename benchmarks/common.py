@@ -22,9 +22,10 @@ from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+import typer
 
 #: One thread everywhere, so that seconds can be compared. Set before numpy's libraries are loaded in a child.
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
@@ -40,6 +41,10 @@ PACKAGES = {
 }  # fmt: skip
 #: The configs that ship.
 CONFIGS = Path(__file__).parent.parent / "configs"
+#: The option of a script that names the data sets.
+DataFolder = Annotated[
+    Path, typer.Option(help="Folder of the data sets, with NLTK's in nltk_data.", exists=True, file_okay=False)
+]
 #: Dots an inch of plots, and how many colours they have.
 RESOLUTION, COLOURS = 130, 64
 

@@ -38,7 +38,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import scipy.sparse
 import typer
-from common import Died, load_results, measured, need, pin_threads, print_rows, print_table, updated_results
+from common import DataFolder, Died, load_results, measured, need, pin_threads, print_rows, print_table, updated_results
 
 HERE = Path(__file__).parent
 #: Least number of training events of an original, and of a product.
@@ -1039,7 +1039,7 @@ def run(file: Path, name: str, method: str, minutes: float, draws: int) -> Resul
 
 
 def main(
-    data: Annotated[Path, typer.Option(help="Folder of the data sets.")],
+    data: DataFolder,
     sets: Annotated[str | None, typer.Option(help=f"Of {', '.join(LANGUAGES)}.")] = None,
     methods: Annotated[str | None, typer.Option(help=f"Of {', '.join(METHODS)}.")] = None,
     minutes: Annotated[float, typer.Option(help="CPU time after which no further setting is tried.")] = 10.0,

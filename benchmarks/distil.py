@@ -26,6 +26,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 from common import (
+    DataFolder,
     TextSet,
     beside,
     load_results,
@@ -250,7 +251,7 @@ def encoder_file() -> Path:
 
 
 def main(
-    data: Annotated[Path, typer.Option(help="Folder of the data sets.")],
+    data: DataFolder,
     tokenizer: Annotated[Path, typer.Option(help="tokenizer.json of all-MiniLM-L6-v2.")],
     cache: Annotated[Path, typer.Option(help="Folder for vectors of texts.")] = Path("distil_vectors"),
     sets: Annotated[str, typer.Option(help="Names of sets, separated by commas.")] = ",".join(SETS),

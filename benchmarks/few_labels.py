@@ -23,6 +23,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 from common import (
+    DataFolder,
     TextSet,
     beside,
     cell,
@@ -207,7 +208,7 @@ def write(path: Path) -> None:
 
 
 def main(
-    data: Annotated[Path, typer.Option(help="Folder of the data sets, with NLTK's in nltk_data.")],
+    data: DataFolder,
     draws: Annotated[int, typer.Option(help="Draws of each size.", min=1)] = 3,
     task: Annotated[str, typer.Option(help="Names of tasks, separated by commas.")] = ",".join(TASKS),
     sizes: Annotated[str, typer.Option(help="Numbers of labelled documents, separated by commas.")] = "50,100,200,500",

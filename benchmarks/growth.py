@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from common import measured, pin_threads, print_table, texts_and_labels
+from common import DataFolder, measured, pin_threads, print_table, texts_and_labels
 
 from spacy_graft import Dask, Grafting, GraftTextClassifier, InMemory, OnDisk
 from spacy_graft.index import on_disk
@@ -112,7 +112,7 @@ def trained(
 
 
 def main(
-    data: Annotated[Path, typer.Option(help="Folder of the data sets.")],
+    data: DataFolder,
     smallest: Annotated[int, typer.Option(help="Smallest size, in million characters.")] = 1,
     largest: Annotated[int, typer.Option(help="Largest size, in million characters.")] = 256,
     place: Annotated[str, typer.Option(help="memory, disk or dask.")] = "memory",

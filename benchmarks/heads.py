@@ -24,7 +24,7 @@ import numpy as np
 import scipy.sparse
 import typer
 from accuracy import GROUPS, RESAMPLES, grouped_sums, interval, names_of, resamples
-from common import beside, load_results, pin_threads, print_table, save_results, write_page
+from common import DataFolder, beside, load_results, pin_threads, print_table, save_results, write_page
 from dependency import HEAD, LEMMA, MIN_DF, UPOS, XPOS, Pairs, Word, as_matrix, read_words
 
 HERE = Path(__file__).parent
@@ -354,7 +354,7 @@ def summary(figures: Result) -> str:
 
 
 def main(
-    data: Annotated[Path, typer.Option(help="Folder of the data sets.")],
+    data: DataFolder,
     sets: Annotated[str | None, typer.Option(help="Names of sets, separated by commas; all if not given.")] = None,
     again: Annotated[bool, typer.Option(help="Also what is there already.")] = False,
     results: Annotated[Path, typer.Option(help="Where results are; tables beside it.")] = HERE / "heads.json.gz",

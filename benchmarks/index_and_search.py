@@ -9,11 +9,11 @@ import statistics
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import typer
-from common import measured, pin_threads, print_table, texts_and_labels
+from common import DataFolder, measured, pin_threads, print_table, texts_and_labels
 
 SETS = ("movie_reviews", "20newsgroups_bydate", "zh_online_shopping_10cats")
 
@@ -79,7 +79,7 @@ def timed(call: Callable[[], Any], repeat: int = 5) -> float:
     return statistics.median(seconds)
 
 
-def main(data: Annotated[Path, typer.Option(help="Folder of the data sets.")]) -> None:
+def main(data: DataFolder) -> None:
     """Print both tables."""
     pin_threads()
     rows: list[list[str]] = []

@@ -70,7 +70,9 @@ print(loaded - start, perf_counter() - loaded)
 
 
 def main(
-    data: Annotated[Path | None, typer.Option(help="JSON lines, gzip, with the key 'text'.")] = None,
+    data: Annotated[
+        Path | None, typer.Option(exists=True, dir_okay=False, help="JSON lines, gzip, with the key 'text'.")
+    ] = None,
     characters: Annotated[int, typer.Option(help="Length of the documents.", min=30)] = CHARACTERS,
     pipeline: Annotated[Path | None, typer.Option(help="A trained pipeline with a component textcat_graft.")] = None,
 ) -> None:

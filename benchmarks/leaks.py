@@ -13,10 +13,10 @@ import re
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
-from common import measured, pin_threads, print_table, texts_and_labels
+from common import DataFolder, measured, pin_threads, print_table, texts_and_labels
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -101,7 +101,7 @@ def row(blocks: str, what: str, report: Any, changed: str, seconds: float, found
     return [blocks, what, f"{report.n_active:,}", changed, gap, f"{seconds:.1f}", *found]
 
 
-def main(data: Annotated[Path, typer.Option(help="Folder of the data sets.")]) -> None:
+def main(data: DataFolder) -> None:
     """Print the table."""
     pin_threads()
     rows = [row for blocks in BLOCKS for row in measured(before_and_after, data, blocks).result]

@@ -24,6 +24,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 from common import (
+    DataFolder,
     beside,
     forget_peak,
     load_results,
@@ -300,7 +301,7 @@ def write(path: Path) -> None:
 
 
 def main(
-    data: Annotated[Path, typer.Option(help="Folder of the data sets.")],
+    data: DataFolder,
     labels: Annotated[int, typer.Option(help="Only the set with so many labels; 0: all.")] = 0,
     method: Annotated[str, typer.Option(help="Names of methods, separated by commas.")] = ",".join(METHODS),
     results: Annotated[Path, typer.Option(help="Where results are.")] = HERE / "many_labels.json.gz",

@@ -23,7 +23,7 @@ from typing import Annotated, Any
 import numpy as np
 import scipy.sparse
 import typer
-from common import measured, pin_threads, print_table, texts_and_labels
+from common import DataFolder, measured, pin_threads, print_table, texts_and_labels
 from scipy.optimize import minimize
 
 from spacy_graft import GraftClassifier, Grafting
@@ -275,7 +275,7 @@ def graph_rows(data: Path, nltk: Path | None) -> Iterator[list[str]]:
 
 
 def main(
-    data: Annotated[Path, typer.Option(help="Folder of the data sets.")],
+    data: DataFolder,
     nltk: Annotated[Path | None, typer.Option(help="Folder of NLTK's data, if it is not found.")] = None,
 ) -> None:
     """Measure and print."""

@@ -23,6 +23,7 @@ import scipy.linalg
 import scipy.sparse
 import typer
 from common import (
+    DataFolder,
     beside,
     load_results,
     machine,
@@ -619,7 +620,7 @@ def plot(results: Results, path: Path) -> None:
 
 
 def main(
-    data: Annotated[Path, typer.Option(help="Folder of the data sets.")],
+    data: DataFolder,
     path: Annotated[Path, typer.Option("--results", help="Where results are; the page is beside it.")] = HERE
     / "network_newsgroups.json.gz",
 ) -> None:

@@ -21,6 +21,7 @@ import numpy as np
 import scipy.sparse
 import typer
 from common import (
+    DataFolder,
     beside,
     load_results,
     machine,
@@ -467,7 +468,7 @@ def write(results: Results, page: Path) -> None:
 
 
 def main(
-    data: Annotated[Path, typer.Option(help="Folder of the data sets, with NLTK's in nltk_data.")],
+    data: DataFolder,
     path: Annotated[Path, typer.Option("--results", help="Where results are; the page is beside it.")] = HERE
     / "network_sentiment.json.gz",
 ) -> None:

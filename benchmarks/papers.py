@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from common import need
+from common import DataFolder, need
 
 HERE = Path(__file__).parent
 #: The scripts of each paper, with their options.
@@ -28,10 +28,7 @@ SCRIPTS = {
 Paper = StrEnum("Paper", [*SCRIPTS, "all"])
 
 
-def main(
-    paper: Annotated[Paper, typer.Argument(help="Which experiments to run.")],
-    data: Annotated[Path, typer.Option(help="Folder of the data sets.")],
-) -> None:
+def main(paper: Annotated[Paper, typer.Argument(help="Which experiments to run.")], data: DataFolder) -> None:
     need("matplotlib", "sklearn")
     chosen = SCRIPTS if paper == "all" else {paper.value: SCRIPTS[paper.value]}
     for script, *options in (script for scripts in chosen.values() for script in scripts):

@@ -27,6 +27,7 @@ import scipy.sparse
 import typer
 from accuracy import GROUPS, RESAMPLES, grouped_sums, interval, names_of, resamples
 from common import (
+    DataFolder,
     TooLong,
     beside,
     cpu_limit,
@@ -909,7 +910,7 @@ def compile_everything(draw: Draw) -> None:
 
 
 def main(
-    data: Annotated[Path, typer.Option(help="Folder of the data sets.")],
+    data: DataFolder,
     sets: Annotated[str | None, typer.Option(help="Names of sets, separated by commas; all if not given.")] = None,
     limit: Annotated[float, typer.Option(help="CPU seconds that a fit may take.")] = 200.0,
     again: Annotated[bool, typer.Option(help="Also what is there already.")] = False,

@@ -9,11 +9,11 @@ import re
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import typer
-from common import measured, pin_threads, print_table, texts_and_labels
+from common import DataFolder, measured, pin_threads, print_table, texts_and_labels
 
 if TYPE_CHECKING:
     from spacy_graft.index.ngrams import NgramIndex
@@ -151,7 +151,7 @@ def likelihood_ratios(index: NgramIndex, nodes: np.ndarray, label: np.ndarray) -
     return 2.0 * total
 
 
-def main(data: Annotated[Path, typer.Option(help="Folder of the data sets.")]) -> None:
+def main(data: DataFolder) -> None:
     pin_threads()
     rows = []
     for name, of in product(SETS, ("words", "characters")):

@@ -10,11 +10,11 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import typer
-from common import measured, pin_threads, print_table, texts_and_labels
+from common import DataFolder, measured, pin_threads, print_table, texts_and_labels
 
 SET = "movie_reviews"
 #: Parameters of the classifier: the learner without stability, and what n-grams are made of.
@@ -116,7 +116,7 @@ def null_labelings(data: Path, l1: float, penalty_weights: str) -> Iterator[dict
     yield {str(threshold): np.mean(of_threshold, axis=0).tolist() for threshold, of_threshold in found.items()}
 
 
-def main(data: Annotated[Path, typer.Option(help="Folder of the data sets.")]) -> None:
+def main(data: DataFolder) -> None:
     pin_threads()
     rows, accuracies = [], []
     for name, (l1, parameters) in MODELS.items():

@@ -29,6 +29,7 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 import typer
 from common import (
+    DataFolder,
     Died,
     beside,
     load_results,
@@ -506,7 +507,7 @@ def measure(function: Callable[..., Iterator[Result]], *arguments: Any) -> Resul
 
 
 def main(
-    data: Annotated[Path, typer.Option(help="Folder of the data sets.")],
+    data: DataFolder,
     only: Annotated[str, typer.Option(help="Tasks, or 'sizes', separated by commas.")] = ",".join([*TASKS, "sizes"]),
     rows: Annotated[str, typer.Option(help="Only rows that have this in their names.")] = "",
     again: Annotated[bool, typer.Option(help="Measure again what has been measured.")] = False,

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
 import typer
-from common import measured, pin_threads, print_table, texts_and_labels
+from common import DataFolder, measured, pin_threads, print_table, texts_and_labels
 
 
 def sorted_by(way: str, data: Path, of: str) -> Iterator[int]:
@@ -42,7 +41,7 @@ def sorted_by(way: str, data: Path, of: str) -> Iterator[int]:
     yield len(text.symbols)
 
 
-def main(data: Annotated[Path, typer.Option(help="Folder of the data sets.")]) -> None:
+def main(data: DataFolder) -> None:
     """Time both ways on characters and words of film reviews, and on ten copies of one text."""
     pin_threads()
     rows = []

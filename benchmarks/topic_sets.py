@@ -21,7 +21,7 @@ from typing import Annotated, Any
 import numpy as np
 import scipy.sparse as sparse
 import typer
-from common import need, one_hot, pin_threads, print_table, texts_and_labels
+from common import DataFolder, need, one_hot, pin_threads, print_table, texts_and_labels
 
 #: Words and punctuation marks.
 MARKS = r"(?u)\b\w+\b|[^\w\s]"
@@ -274,7 +274,7 @@ def peers(split: Split) -> Iterator[list[str]]:
 
 
 def main(
-    data: Annotated[Path, typer.Option(help="Folder of the data sets.")],
+    data: DataFolder,
     docstrings: Annotated[Path, typer.Option(help="Folder that scripts/corpus.py wrote.")] = Path("training/corpus"),
     sets: Annotated[str, typer.Option(help="Names of sets, separated by commas.")] = (
         "newsgroups,docstrings,zh_online_shopping_10cats,trec_questions"

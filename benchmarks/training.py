@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from common import measured, need, one_hot, pin_threads, print_table, texts_and_labels
+from common import DataFolder, measured, need, one_hot, pin_threads, print_table, texts_and_labels
 
 #: Gap at which fits end, in units of the objective at zero weights.
 TOL = 1e-4
@@ -89,7 +89,7 @@ HEADER = ("what", "CPU s", "MB above start", "objective", "gap / F(0)", "feature
 
 
 def main(
-    data: Annotated[Path, typer.Option(help="Folder of the data sets.")],
+    data: DataFolder,
     peers: Annotated[bool, typer.Option(help="Run scikit-learn and celer beside us.")] = False,
     newsgroups: Annotated[bool, typer.Option(help="Run 20newsgroups, 20 labels.")] = False,
     repeat: Annotated[int, typer.Option(help="Runs of ours; the median is printed.")] = 3,

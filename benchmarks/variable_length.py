@@ -25,6 +25,7 @@ import numpy as np
 import typer
 import variable_length_paper as paper
 from common import (
+    DataFolder,
     beside,
     load_results,
     machine,
@@ -879,7 +880,7 @@ def write(path: Path) -> None:
 
 
 def main(
-    data: Annotated[Path, typer.Option(help="Folder of the data sets.")],
+    data: DataFolder,
     sets: Annotated[str, typer.Option(help="Names of sets, separated by commas.")] = ",".join(SETS),
     again: Annotated[bool, typer.Option(help="Also what is there already.")] = False,
     results: Annotated[Path, typer.Option(help="Where results are; tables beside it.")] = HERE

@@ -29,6 +29,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 from common import (
+    DataFolder,
     TextSet,
     beside,
     cell,
@@ -574,7 +575,7 @@ def write(path: Path) -> None:
 
 
 def main(
-    data: Annotated[Path, typer.Option(help="Folder of the data sets.")],
+    data: DataFolder,
     sets: Annotated[str, typer.Option(help="Names of sets, separated by commas.")] = ",".join(SETS),
     sizes: Annotated[str, typer.Option(help="Numbers of labelled documents, separated by commas.")] = ",".join(SIZES),
     methods: Annotated[str, typer.Option(help="Names of methods, separated by semicolons.")] = ";".join(METHODS),
