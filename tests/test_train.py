@@ -155,7 +155,16 @@ JIEBA = (
         (("--config", "ngram"), 1, "There is no config ngram: it is neither a file nor one of 'default', "),
         (("--config", "ngram"), 1, "'ngrams', 'sentiwordnet', 'vectors', 'wordnet'. Did you mean 'ngrams'?"),
         (("--config", "syntax"), 1, "The config syntax has no component textcat_graft"),
-        (("--config", "default"), 1, "Give one with --syntax, or train without syntax: --config ngrams"),
+        (
+            ("--config", "default", "--paths.syntax", "null"),
+            1,
+            "Give one with --syntax, or train without syntax: --config ngrams",
+        ),
+        (
+            ("--config", "default", "--paths.syntax", "en_other"),
+            1,
+            "en_other cannot be loaded: it is neither a folder nor an installed package",
+        ),
         (("--config", "default", "--syntax", "no_such"), 1, "The syntax pipeline no_such cannot be loaded"),
         (("--config", "network"), 1, "The config network needs a file: --paths.unlabelled FILE."),
         (("--config", "vectors"), 1, "The config vectors needs a file: --paths.words FILE."),
