@@ -6,6 +6,8 @@ import math
 import re
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +19,7 @@ from spacy.training import Example
 
 import spacy_graft
 from conftest import TELLING, WORDS, Record, make_example, make_examples, make_nlp, make_records, train_fully
+from spacy_graft.explain.features import feature_text
 from spacy_graft.messages import percentage
 from spacy_graft.model.sparse_linear import SNAPSHOT, snapshot_of
 from spacy_graft.pipeline.card import (
@@ -26,6 +29,7 @@ from spacy_graft.pipeline.card import (
     code,
     markdown_table,
     model_card,
+    named,
     package_readme,
     scores_section,
 )
@@ -81,6 +85,17 @@ def test_a_card_names_the_features_that_decide(fitted: Language) -> None:
         assert cell == ", ".join(
             f"{code(feature.text)} {feature.weights['food']:+.2f}" for feature in of_sign[:SHOWN_FEATURES]
         )
+
+
+def test_a_card_tells_features_of_the_same_text_apart(fitted: Language) -> None:
+    """A word, and the n-gram of characters that is all of it."""
+    snapshot = snapshot_of(component_of(fitted).model)
+    terms, weights = snapshot.features.terms(0), np.ones(2)
+    table = SimpleNamespace(blocks=["words", "characters"], terms=lambda _: terms)
+    alike: Any = SimpleNamespace(blocks=snapshot.blocks, features=table)
+    name = code(feature_text(snapshot.blocks, terms))
+    assert named(alike, np.arange(2), weights) == f"{name} (`words`) +1.00, {name} (`characters`) +1.00"
+    assert named(alike, np.arange(1), weights) == f"{name} +1.00"
 
 
 def test_a_card_of_sparse_weights_is_the_same(own: Language) -> None:

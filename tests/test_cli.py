@@ -7,6 +7,7 @@ import gzip
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -779,6 +780,18 @@ def test_diff_writes_a_page(pipeline: Path, other_pipeline: Path, tmp_path: Path
     assert page.startswith("<!doctype html>")
     for expected in ("Changed weights", "labels: +games, -sport", "graft-columns"):
         assert expected in page
+    for side, path in (("before", pipeline), ("after", other_pipeline)):
+        assert f"{side}: {path}" in re.sub("<[^>]+>", "", page)
+    # A model beside itself has other anchors there.
+    call("diff", pipeline, pipeline, "--html", tmp_path / "same.html")
+    anchors = re.findall(r' id="([^"]+)"', (tmp_path / "same.html").read_text())
+    assert len(anchors) == len(set(anchors)) > 0
+
+
+def test_narrow_terminals_do_not_break_numbers(pipeline: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    wide = call("path", pipeline, "--format", "table").stdout
+    monkeypatch.setenv("COLUMNS", "30")
+    assert call("path", pipeline, "--format", "table").stdout == wide
 
 
 def test_weights_that_were_or_become_0_changed() -> None:

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 #: Exit codes. Wrong usage is 2, by typer; the others are what shells report for a process that SIGPIPE or SIGTERM has
 #: ended.
 BAD_INPUT, BROKEN_PIPE, TERMINATED = 1, 141, 143
+#: Columns of a terminal that tables need at least.
+MIN_WIDTH = 80
 #: What the folder of every pipeline has.
 PIPELINE_FILES = ("config.cfg", "meta.json")
 
@@ -418,6 +420,8 @@ def print_tables(*renderables: RenderableType) -> None:
     from rich.text import Text
 
     console = Console(highlight=False)
+    # A narrower terminal wraps lines: rich would break numbers between their digits.
+    console.width = max(console.width, MIN_WIDTH)
     # Captured, because rich would exit with its own code when the output pipe is closed.
     with console.capture() as capture:
         for renderable in renderables:

@@ -110,7 +110,7 @@ def diff_command(
     difference = difference_of(*models)
     if html is not None:
         with writing(html) as file:
-            file.write(difference_page(difference, models, top or MAX_ON_PAGE).encode())
+            file.write(difference_page(difference, models, (before, after), top or MAX_ON_PAGE).encode())
         print_message(f"Wrote {html}.")
     elif wants_table(format):
         tables = (difference_table(*of_kind) for of_kind in changes_by_kind(difference, top or 10))
@@ -250,10 +250,11 @@ def weights_of(change: Change) -> tuple[str, str]:
     return before, after
 
 
-def difference_page(difference: ModelDifference, models: tuple[TextCatGraft, TextCatGraft], top: int) -> str:
+def difference_page(
+    difference: ModelDifference, models: tuple[TextCatGraft, TextCatGraft], paths: tuple[str, str], top: int
+) -> str:
     """Make a page with the changes, and the features of both models side by side."""
-    from ..explain.html.markup import escaped, fragment, interactive_page, name_html, number_cell, table
-    from ..pipeline.render import render
+    from ..explain.html.markup import escaped, fragment, interactive_page, name_html, number_cell, side_by_side, table
 
     def row_html(row: list[str]) -> str:
         first, *others = map(name_html, row[:-2])
@@ -263,4 +264,8 @@ def difference_page(difference: ModelDifference, models: tuple[TextCatGraft, Tex
     tables = [table(title, columns, map(row_html, rows)) for title, columns, rows in changes_by_kind(difference, top)]
     summary = "".join(f"<p>{escaped(line)}</p>" for line in difference_summary(difference).splitlines())
     changed = fragment("<h3>Differences</h3>", summary, *tables)
-    return interactive_page("Differences", changed + render(models, style="global"))
+    sides = [
+        fragment(model.overview(data=f'<p class="note">{side}: {name_html(path)}</p>'))
+        for side, path, model in zip(NUMBERS, paths, models, strict=True)
+    ]
+    return interactive_page("Differences", changed + side_by_side(sides))

@@ -126,11 +126,14 @@ def plot_history(history: History, output: Path) -> bytes:
     losses.set(xlabel="features", ylabel="log-loss on dev", xscale="log")
     errors = [step["log_loss_error"] or 0.0 for step in judged]
     losses.errorbar([step["n_active"] for step in judged], [step["log_loss"] for step in judged], errors, fmt="o-")
-    for i, mark in marks_of(history).items():
-        if history[i]["log_loss"] is not None:
-            losses.axvline(history[i]["n_active"], color="0.7", linestyle=":", zorder=0)
-            place = (history[i]["n_active"], 1.0)
-            losses.text(*place, mark, ha="center", va="bottom", transform=losses.get_xaxis_transform())
+    marks = sorted(
+        (history[i]["n_active"], mark) for i, mark in marks_of(history).items() if history[i]["log_loss"] is not None
+    )
+    # Steps may be next to each other: names grow away from each other.
+    sides = ("right", "left") if len(marks) == 2 else ("center",) * len(marks)
+    for (place, mark), side in zip(marks, sides, strict=True):
+        losses.axvline(place, color="0.7", linestyle=":", zorder=0)
+        losses.text(place, 1.0, mark, ha=side, va="bottom", transform=losses.get_xaxis_transform())
     if scored:
         scores = losses.twinx()
         scores.set_ylabel("score on dev", color="C1")

@@ -153,9 +153,12 @@ def strongest(features: np.ndarray, effects: np.ndarray) -> np.ndarray:
 
 
 def named(snapshot: Snapshot, features: np.ndarray, weights: np.ndarray) -> str:
-    """Features with their weights."""
-    terms = snapshot.features.terms
-    return ", ".join(f"{code(feature_text(snapshot.blocks, terms(k)))} {weights[k]:+z.2f}" for k in features.tolist())
+    """Features with their weights, and with the block of those whose texts are alike."""
+    table = snapshot.features
+    texts = {k: feature_text(snapshot.blocks, table.terms(k)) for k in features.tolist()}
+    n_alike = Counter(texts.values())
+    blocks = {k: f" ({code(table.blocks[k])})" if n_alike[text] > 1 else "" for k, text in texts.items()}
+    return ", ".join(f"{code(text)}{blocks[k]} {weights[k]:+z.2f}" for k, text in texts.items())
 
 
 def certificate(component: TextCatGraft) -> str:

@@ -913,7 +913,7 @@ class TextCatGraft(TrainablePipe):
         examples : iterable of Doc
             Documents to search for examples in context.
         data : str
-            HTML about a data set, to stand before the labels.
+            HTML about a data set or about where the model is from, to stand before the labels.
         """
         if label is None and self.exclusive:
             label = self.cfg["positive_label"]

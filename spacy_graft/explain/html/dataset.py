@@ -126,7 +126,8 @@ def deciding_row(row: Deciding, largest: int, shown: set[int], prefix: str) -> s
     kind = f" <small>{escaped(row.kind)}</small>" if row.kind else ""
     cells = number_cell(f"{len(row.decided):,}") + bar_cell(len(row.decided), largest)
     cells += number_cell(f"{len(row.wrong):,}") + f'<th scope="row">{name_html(row.text)}{kind}</th>'
-    return f"<tr>{cells}{number_cell(f'{row.n_documents:,}')}<td>{errors}</td></tr>"
+    cells += number_cell(f"{row.n_documents:,}")
+    return f'<tr>{cells}<td data-key="{len(row.wrong)}">{errors}</td></tr>'
 
 
 def error_view(error: ExplainedError, anchor: str) -> str:

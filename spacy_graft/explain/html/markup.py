@@ -78,7 +78,7 @@ def number_cell(text: str) -> str:
 
 def table(caption: str, columns: Sequence[str], rows: Iterable[str], foot: Iterable[str] = ()) -> str:
     """A table; ``rows`` and ``foot`` are HTML, the caption and column names plain text."""
-    head = "".join(f'<th scope="col">{escaped(column)}</th>' for column in columns)
+    head = "".join(f'<th scope="col">{escaped(column)}</th>' if column else "<td></td>" for column in columns)
     end = "".join(foot)
     return (
         f'<div class="wide"><table><caption>{escaped(caption)}</caption><thead><tr>{head}</tr></thead>'

@@ -117,7 +117,7 @@ def overview(
         f"{side.label} {side.of(intercepts)!r} {[(features[k].text, features[k].effects[side.label]) for k in top]}"
         for side, (top, _) in zip(sides, found, strict=True)
     )
-    prefix = anchor_prefix(title, *shown)
+    prefix = anchor_prefix(title, data, *shown)
     links = [f"{prefix}{k}" for k in range(len(sides))]
     kinds = Counter(feature.kind for feature in features)
     explained = STABILITY_NOTE if have_stability(features) else ""

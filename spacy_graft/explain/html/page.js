@@ -2,7 +2,8 @@
 (() => {
   const FILTERED_FROM = 15;
   const key = (row, column) => {
-    const text = (row.cells[column]?.textContent ?? "").trim().replace(/−/g, "-").replace(/(\d),(?=\d{3})/g, "$1");
+    const cell = row.cells[column];
+    const text = (cell?.dataset.key ?? cell?.textContent ?? "").trim().replace(/−/g, "-").replace(/(\d),(?=\d{3})/g, "$1");
     const number = /^[+-]?\d+(\.\d+)?(?=%?$| to )/.exec(text);  // an interval is sorted by its lower limit
     return number ? Number(number[0]) : text.toLowerCase();
   };
@@ -20,10 +21,11 @@
       rows.sort(([a], [b]) => (falls ? compare(b, a) : compare(a, b)));
       body.append(...rows.map(([, row]) => row));
     };
-    head.tabIndex = 0;
+    const button = Object.assign(document.createElement("button"), { type: "button" });
+    button.append(...head.childNodes);
+    head.append(button);
     head.classList.add("sortable");
-    head.addEventListener("click", sort);
-    head.addEventListener("keydown", (event) => event.key === "Enter" && sort());
+    head.addEventListener("click", sort);  // also of the button, by Enter and Space
   }
 
   const filter = (entries, before, name) => {

@@ -100,7 +100,8 @@ def word_row(row: WordEvidence, largest: float) -> str:
     kind = "" if row.places else f" <small>{escaped(row.parts[0][0].kind)}</small>"
     places = str(len(row.places)) if row.places else ""
     cells = strength_cells(row.contribution, largest) + f'<th scope="row">{name_html(row.text)}{kind}</th>'
-    return f"<tr>{cells}{number_cell(places)}<td>{features_of_word(row)}</td></tr>"
+    features = f'<td data-key="{len(row.parts)}">{features_of_word(row)}</td>'
+    return f"<tr>{cells}{number_cell(places)}{features}</tr>"
 
 
 def features_of_word(row: WordEvidence) -> str:
@@ -142,6 +143,7 @@ def sums(explanation: LabelExplanation | None, others: str, rest: Sequence[float
     if explanation is not None:
         rows += [("intercept", explanation.intercept), ("log-odds", explanation.score)]
     return [
-        f'<tr>{number_cell(signed_number(value))}<th scope="row" colspan="{columns}">{escaped(name)}</th></tr>'
+        f"<tr{' class=total' if name == 'log-odds' else ''}>{number_cell(signed_number(value))}"
+        f'<th scope="row" colspan="{columns}">{escaped(name)}</th></tr>'
         for name, value in rows
     ]
