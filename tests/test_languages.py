@@ -13,7 +13,7 @@ import spacy
 from spacy.util import load_config, load_model_from_config
 
 from conftest import CONFIG, Record, run
-from spacy_graft.cli.init_config import OF_LANGUAGE
+from spacy_graft.cli.init_config import OF_LANGUAGE, CorpusSize, complete_config
 from spacy_graft.cli.train import set_language
 from spacy_graft.pipeline.textcat import TextCatGraft
 
@@ -119,6 +119,11 @@ def test_another_language_brings_its_tokenizer(
     set_language(section, "ja", has_tokenizer)
     assert section.get("tokenizer") == expected
     assert section["lang"] == "ja"
+
+
+def test_codes_of_three_letters_are_those_of_two() -> None:
+    of_two, of_three = (complete_config(lang, True, CorpusSize.medium, None) for lang in ("zh", "zho"))
+    assert of_three.to_str() == of_two.to_str()
 
 
 @pytest.mark.skipif(find_spec("sudachipy") is not None, reason="SudachiPy is installed")

@@ -12,10 +12,14 @@ import numpy as np
 import pytest
 import spacy
 from spacy.language import Language
-from spacy.tokens import DocBin
+from spacy.tokens import Doc, DocBin
 
 from conftest import make_nlp, recorded, write_jsonl
+from spacy_graft.cli.common import CommandError
+from spacy_graft.cli.token_corpus import made_doc
 from spacy_graft.extract.unread import document_text
+from spacy_graft.files import text_lines
+from spacy_graft.pipeline.labelled import examples_of
 from spacy_graft.pipeline.reader import BadLineError, JsonlCorpus
 from spacy_graft.pipeline.targets import ID_KEY, WEIGHT_KEY
 from spacy_graft.pipeline.tokenizer import Chunks
@@ -172,6 +176,28 @@ def test_texts_longer_than_spacy_takes_are_named(
     path = write_jsonl(tmp_path / "c.jsonl", [{"text": "four", "label": "a"}])
     with pytest.raises(BadLineError, match="line 1: the text has 4 characters, but the pipeline takes at most 3"):
         list(JsonlCorpus(path)(blank))
+
+
+def test_texts_that_the_tokenizer_does_not_take_are_named(tmp_path: Path, blank: Language) -> None:
+    """SudachiPy raises errors of its own for texts of more than 49,149 bytes."""
+
+    class Tokenizer:
+        def __call__(self, text: str) -> Doc:
+            if len(text) > 3:
+                raise RuntimeError("the text is too long")
+            return Doc(blank.vocab, [text])
+
+    nlp = spacy.blank("xx", vocab=blank.vocab)
+    nlp.tokenizer = Tokenizer()
+    path = write_jsonl(tmp_path / "c.jsonl", [{"text": text, "label": "a"} for text in ("one", "four")])
+    with pytest.raises(BadLineError, match=r"c\.jsonl, line 2: the text is too long"):
+        list(JsonlCorpus(path)(nlp))
+    with pytest.raises(ValueError, match="Document 2: the text is too long"):
+        list(examples_of(nlp, [("one", "a"), ("four", "b")]))
+    lines = tmp_path / "c.txt"
+    lines.write_text("one\nfour\n")
+    with pytest.raises(CommandError, match=r"c\.txt, line 2: the text is too long"):
+        [made_doc(nlp, lines, number, text) for number, text in text_lines(lines)]
 
 
 def test_truncated_gzip_is_named(tmp_path: Path, blank: Language) -> None:

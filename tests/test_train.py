@@ -170,6 +170,7 @@ JIEBA = (
         (("--config", "vectors"), 1, "The config vectors needs a file: --paths.words FILE."),
         (("--config", "vectors", "--paths.words", "none"), 1, "no file or folder none, which --paths.words names"),
         (("--lang", "qq"), 1, "There is no tokenizer for the language 'qq'"),
+        (("--lang", "qq"), 1, "Give xx for the rules that most languages share"),
         (JIEBA, 1, "There is no tokenizer for the language 'zh'"),
         # The language's own needs a package, so that one that is given is taken: the error is of what follows.
         (("--lang", "ko", "--nlp.tokenizer.@tokenizers", "spacy.Tokenizer.v1"), 1, "fewer than 10 documents"),

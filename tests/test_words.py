@@ -13,6 +13,8 @@ import pytest
 import spacy
 from hypothesis import given
 from hypothesis import strategies as st
+from spacy.tokens import Doc
+from spacy.vocab import Vocab
 
 import spacy_graft
 from spacy_graft import Grafting, GraftTextClassifier
@@ -168,6 +170,12 @@ def test_segments_of_a_text() -> None:
     assert words('He said: "don\'t!" (twice)') == ["He", "said", ":", '"', "don't", "!", '"', "(", "twice", ")"]
     assert words("我在ABC上, ไป हिन्दी עִבְרִית") == ["我", "在", "ABC", "上", ",", "ไ", "ป", "हिन्दी", "עִבְרִית"]
     assert words("") == words(" \n") == []
+    # Combining characters belong to the one before them: vowel signs, variation selectors, joiners, accents.
+    assert words("ร้านดี a❤️, か\u3099x") == ["ร้", "า", "น", "ดี", "a", "❤️", ",", "か\u3099", "x"]
+    assert words("❤️ a ❤️") == ["❤️", "a", "❤️"]
+    assert words("👩\u200d💻 \u0301 \u0301a") == ["👩\u200d", "💻", "\u0301", "\u0301a"]
+    doc = Doc(Vocab(), ["❤", "\ufe0f", "ok"], spaces=[False, True, False])
+    assert [doc.text[start:end] for start, end in segmented_doc(doc).words.tolist()] == ["❤️", "ok"]
 
 
 def test_ngrams_make_words_of_chinese() -> None:

@@ -274,7 +274,8 @@ def blank_pipeline(lang: str, tokenizer: dict[str, Any] | None = None) -> Langua
     try:
         nlp = spacy.blank(lang, config={} if tokenizer is None else {"nlp": {"tokenizer": tokenizer}})
     except Exception as error:  # languages import optional packages, which can raise anything
-        raise CommandError(f"There is no tokenizer for the language {lang!r}: {error}") from error
+        hint = " Give xx for the rules that most languages share." if "[E048]" in str(error) else ""
+        raise CommandError(f"There is no tokenizer for the language {lang!r}: {error}{hint}") from error
     take_long_texts(nlp)
     return nlp
 

@@ -135,6 +135,7 @@ def complete_config(lang: str, exclusive: bool, size: CorpusSize, syntax: str | 
     from thinc.api import Config
 
     nlp = blank_pipeline(lang)
+    lang = nlp.lang  # "zho" is "zh"
     name = "textcat_graft" if exclusive else "textcat_graft_multilabel"
     nlp.add_pipe(name, config=component_settings(size, lang, syntax is not None))
     config = Config(nlp.config).copy()

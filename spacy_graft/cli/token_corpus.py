@@ -14,7 +14,7 @@ from ..extract.tokens import TokenNgrams
 from ..files import text_lines
 from ..pipeline.contents import saved_docs
 from ..pipeline.reader import JsonlCorpus
-from .common import any_pipeline, blank_pipeline
+from .common import CommandError, any_pipeline, blank_pipeline
 from .inputs import JSONL_SUFFIXES
 
 #: Documents after which their words are removed from the vocabulary, so that memory does not grow with the corpus.
@@ -83,7 +83,15 @@ class TokenCorpus:
         if path.name.lower().endswith(JSONL_SUFFIXES):
             examples = JsonlCorpus(path, self.text_field, label_field=None)(nlp)
             return (example.predicted for example in examples)
-        return (nlp.make_doc(text) for _, text in text_lines(path) if text.strip())
+        return (made_doc(nlp, path, number, text) for number, text in text_lines(path) if text.strip())
+
+
+def made_doc(nlp: Language, path: Path, number: int, text: str) -> Doc:
+    """The document of a line of a file; a CommandError if the tokenizer does not take it."""
+    try:
+        return nlp.make_doc(text)
+    except Exception as error:  # tokenizers can raise anything
+        raise CommandError(f"{path}, line {number}: {error}") from error
 
 
 def piped(nlp: Language, docs: Iterator[Doc]) -> Iterator[Doc]:

@@ -144,7 +144,8 @@ def train_command(
     if lang is not None:
         set_language(settings["nlp"], lang, any(name.startswith("nlp.tokenizer") for name in overrides))
     check_effects(settings, overrides)
-    blank_pipeline(settings["nlp"]["lang"], tokenizer_of(settings))
+    # Configs have no codes of three letters, which spaCy takes elsewhere.
+    settings["nlp"]["lang"] = blank_pipeline(settings["nlp"]["lang"], tokenizer_of(settings)).lang
     for name in graft_sections(settings):
         check_options(name, settings.interpolate()["components"][name])
     check_loop(settings)
@@ -160,7 +161,10 @@ def train_command(
     check_own_config(path, content)
     with alone_in(output), replacing(output):
         write_whole(path, content)
-        train(path, output)
+        try:
+            train(path, output)
+        except ImportError as error:  # some tokenizers import their package when they are initialized
+            raise CommandError(str(error)) from error
     print_message(f"Wrote {output / BEST}. To evaluate it on other texts:")
     print_message(f"spacy-graft evaluate {quoted(output / BEST)} DATA")
 

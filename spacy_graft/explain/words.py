@@ -17,6 +17,7 @@ from unicodedata import category
 import numpy as np
 
 from ..extract.blocks import WORD_VECTOR
+from ..extract.letters import is_combining
 from .contributions import Contribution
 
 #: An n-gram makes its words a phrase if it is at least this share of what the strongest of them has alone.
@@ -249,13 +250,14 @@ def segmented(text: str, ignores_case: bool = True) -> SegmentedText:
     for run in re.finditer(r"\S+", text):
         start, end = run.span()
         while start < end and is_punctuation(text[start]):
-            words.append((start, start + 1))
-            start += 1
-        stop = end
-        while stop > start and is_punctuation(text[stop - 1]):
-            stop -= 1
+            words.append((start, after_marks(text, start + 1, end)))
+            start = words[-1][1]
+        stop, signs = end, []
+        while (sign := before_marks(text, stop, start)) >= start and is_punctuation(text[sign]):
+            signs.append((sign, stop))
+            stop = sign
         words += unspaced_words(text, start, stop)
-        words += [(k, k + 1) for k in range(stop, end)]
+        words += reversed(signs)
     return SegmentedText(text, np.array(words, np.int64).reshape(-1, 2), ignores_case=ignores_case)
 
 
@@ -271,23 +273,44 @@ def with_pieces(source: SegmentedText, places: np.ndarray) -> SegmentedText:
 def unspaced_words(text: str, start: int, end: int) -> list[tuple[int, int]]:
     """The words of a range without white space: characters of scripts without spaces, and what is between them."""
     words: list[tuple[int, int]] = []
-    for match in UNSPACED.finditer(text, start, end):
-        if match.start() > start:
-            words.append((start, match.start()))
-        start = match.end()
-        words.append(match.span())
+    stop = start
+    while match := UNSPACED.search(text, stop, end):
+        stop = after_marks(text, match.end(), end)
+        first = match.start()
+        if first > start and is_combining(text[first]):
+            continue  # of the character before it, of another script
+        if first > start:
+            words.append((start, first))
+        words.append((first, stop))
+        start = stop
     return [*words, (start, end)] if start < end else words
+
+
+def after_marks(text: str, start: int, end: int) -> int:
+    """The place behind the combining characters from a place on."""
+    while start < end and is_combining(text[start]):
+        start += 1
+    return start
+
+
+def before_marks(text: str, stop: int, start: int) -> int:
+    """The place of the last character of a range that is not combining; before ``start`` if there is none."""
+    place = stop - 1
+    while place >= start and is_combining(text[place]):
+        place -= 1
+    return place
 
 
 def joined(text: str, tokens: np.ndarray) -> np.ndarray:
     """The words that tokens make: those with letters or digits that no white space divides, unless their script does
-    without it.
+    without it; a token that begins with a combining character belongs to the one before it.
     """
     starts, ends = tokens.T.copy()
     for k in np.flatnonzero(ends[:-1] == starts[1:]).tolist():
         before, after = text[tokens[k, 0] : tokens[k, 1]], text[tokens[k + 1, 0] : tokens[k + 1, 1]]
         is_word = any(map(str.isalnum, before)) and any(map(str.isalnum, after))
-        if is_word and not UNSPACED.match(before[-1]) and not UNSPACED.match(after[0]):
+        is_one = is_word and not UNSPACED.match(before[-1]) and not UNSPACED.match(after[0])
+        if is_one or is_combining(after[0]):
             starts[k + 1] = starts[k]
     last = np.append(starts[1:] != starts[:-1], np.ones(min(len(starts), 1), np.bool_))
     return np.stack((starts[last], ends[last]), axis=1)

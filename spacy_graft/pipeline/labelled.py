@@ -203,7 +203,10 @@ def labelled_example(make_doc: Callable[[str], Doc], number: int, text: Any, cat
         )
     if (surrogate := unpaired_surrogate(text)) is not None:
         raise ValueError(f"The text of document {number} has {surrogate}.")
-    doc = make_doc(str(text))  # spaCy refuses the strings of NumPy's arrays
+    try:
+        doc = make_doc(str(text))  # spaCy refuses the strings of NumPy's arrays
+    except Exception as error:  # tokenizers can raise anything
+        raise ValueError(f"Document {number}: {error}") from error
     reference = doc.copy()
     reference.cats = cats
     return Example(doc, reference)

@@ -277,10 +277,10 @@ class JsonlCorpus:
                 f"the text has {len(text):,} characters, but the pipeline takes at most {nlp.max_length:,}, because of "
                 f"the memory of components such as a parser. Split it, or use a pipeline without them.",
             )
-        self._chunks.learn(nlp.tokenizer, text)
         try:
+            self._chunks.learn(nlp.tokenizer, text)
             return nlp.make_doc(text)
-        except ValueError as error:
+        except Exception as error:  # tokenizers can raise anything: SudachiPy takes 49,149 bytes at the most
             raise self._bad(number, str(error)) from error
 
     def _text(self, number: int, record: dict[str, Any]) -> str:
