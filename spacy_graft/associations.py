@@ -305,7 +305,7 @@ class TestedCorpus:
     def has_two_sides(self) -> bool:
         """Whether there are two labels that exclude each other."""
         targets, known = self.data.targets, self.data.known
-        return targets.shape[1] == 2 and bool(known.all() and (targets.sum(axis=1) == 1.0).all())
+        return targets.shape[1] == 2 and bool(known.all() and np.allclose(targets.sum(axis=1), 1.0))
 
     def contrasts(self) -> list[Contrast]:
         """The tested labels; a ValueError for one that says nothing, a warning for strata that say nothing."""

@@ -36,6 +36,7 @@ from spacy_graft.pipeline.card import (
 from spacy_graft.pipeline.dataset import dataset_figures
 from spacy_graft.pipeline.dataset_scores import DatasetScores, bootstrapped, dataset_scores, mean_f
 from spacy_graft.pipeline.notes import MARK
+from spacy_graft.pipeline.targets import WEIGHT_KEY
 from spacy_graft.pipeline.textcat import TextCatGraft
 from spacy_graft.pipeline.whole_save import save_whole
 
@@ -258,6 +259,10 @@ def test_scores_are_those_of_the_scorer(factory: str, train_records: list[Record
         assert found.recall.value == pytest.approx(expected["cats_f_per_type"][label]["r"])
     assert scores.log_loss.value == pytest.approx(scores.quality.log_loss)
     assert_inside(scores)
+    # A document is a document, whatever it weighs in training.
+    for k, example in enumerate(examples):
+        example.reference.user_data[WEIGHT_KEY] = float(k + 1)
+    assert dataset_scores(component, examples).quality == scores.quality
 
 
 @pytest.mark.parametrize("factory", ["textcat_graft", "textcat_graft_multilabel"])

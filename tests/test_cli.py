@@ -46,7 +46,7 @@ from conftest import (
 from spacy_graft.cli import init_config as init_config_module
 from spacy_graft.cli import warm as warm_module
 from spacy_graft.cli.app import app
-from spacy_graft.cli.common import TERMINATED, CommandError, Terminated, quoted, terminated_in_order
+from spacy_graft.cli.common import CommandError, Terminated, quoted, terminated_in_order
 from spacy_graft.cli.features import write_csv
 from spacy_graft.cli.init_config import CorpusSize, complete_config
 from spacy_graft.cli.inputs import InputText, OnError
@@ -436,7 +436,7 @@ def test_sigterm_ends_a_command_without_incomplete_files(n_process: int, pipelin
         assert process.stdin is not None
         process.stdin.write(lines)  # more than a pipe holds: the command has begun to read
         process.send_signal(signal.SIGTERM)
-        assert process.wait(60) == TERMINATED
+        assert process.wait(60) == 143
     assert list(tmp_path.iterdir()) == []
 
 
@@ -1237,7 +1237,7 @@ def interrupt(file: IO[bytes]) -> None:
     raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize(("cause", "code"), [(KeyboardInterrupt(), 130), (Terminated(), TERMINATED), (None, 1)])
+@pytest.mark.parametrize(("cause", "code"), [(KeyboardInterrupt(), 130), (Terminated(signal.SIGTERM), 143), (None, 1)])
 def test_an_interrupted_kernel_ends_a_command_as_any_interruption(
     pipeline: Path, monkeypatch: pytest.MonkeyPatch, cause: BaseException | None, code: int
 ) -> None:

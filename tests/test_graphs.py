@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+import sys
 import tomllib
 import zipfile
 import zlib
@@ -30,7 +31,7 @@ from spacy_graft.graphs.cooccurrence import Cooccurrence
 from spacy_graft.graphs.edgelist import EdgeList, GraphFile
 from spacy_graft.graphs.graph import FeatureGraph, merge_graphs
 from spacy_graft.graphs.merging import MergedGraphs
-from spacy_graft.graphs.resources import Resource
+from spacy_graft.graphs.resources import Resource, nltk_folders
 from spacy_graft.graphs.sentiwordnet import (
     NEGATIVE_CLASS,
     POSITIVE_CLASS,
@@ -1138,3 +1139,14 @@ def test_known_scores() -> None:
     assert good > 0.5
     assert bad < -0.5
     assert table == pytest.approx(0.0, abs=0.05)
+
+
+def test_nltk_is_searched_for_without_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a user without a name, as in containers."""
+
+    def no_such_user(number: int) -> None:
+        raise KeyError(number)
+
+    monkeypatch.delenv("HOME", raising=False)
+    monkeypatch.setattr("pwd.getpwuid", no_such_user)
+    assert Path(sys.prefix, "nltk_data") in nltk_folders()

@@ -112,6 +112,23 @@ def test_two_labels_are_two_sides_of_one_test() -> None:
     assert [feature.z for feature in other.features] == [feature.z for feature in report.features]
 
 
+def test_probabilities_of_two_labels_are_two_sides_of_one_test() -> None:
+    """Divided by their sum, as in training: a teacher in float32 misses 1."""
+    nlp, given, rng = spacy.blank("xx"), records(), np.random.default_rng(2)
+    nlp.add_pipe("textcat_graft", config={"features": words()})
+    exact, rounded = [], []
+    for record in given:
+        p = float(np.float32(rng.uniform(0.6, 0.99)))
+        bad = p if record["label"] == "bad" else 1.0 - p
+        off = 1.0 + rng.uniform(-5e-4, 5e-4)
+        exact.append(make_example(nlp, record["text"], {"bad": bad, "fine": 1.0 - bad}))
+        rounded.append(make_example(nlp, record["text"], {"bad": bad * off, "fine": (1.0 - bad) * off}))
+    expected, found = (significance(nlp, examples, permutations=99) for examples in (exact, rounded))
+    assert found.n_tested == expected.n_tested == report_of(given).n_tested
+    assert [(f.label, f.text) for f in found.features] == [(f.label, f.text) for f in expected.features]
+    assert [f.z for f in found.features] == pytest.approx([f.z for f in expected.features])
+
+
 def test_more_labels_have_features_of_both_signs() -> None:
     rng = np.random.default_rng(0)
     given = [

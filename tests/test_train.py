@@ -26,7 +26,7 @@ from thinc.api import Config
 
 from conftest import PATH, REPOSITORY, WORDS, Record, make_example, make_nlp, make_records, run, write_jsonl
 from spacy_graft.cli import common
-from spacy_graft.cli.common import PIPELINE_FILES, Terminated, held_back, quoted, terminated_in_order
+from spacy_graft.cli.common import PIPELINE_FILES, TERMINATING, Terminated, held_back, quoted, terminated_in_order
 from spacy_graft.cli.train import LabelsFound, delete, plain_label, replacing, shipped_configs
 from spacy_graft.pipeline.loop import is_loop_of_spacy, suit_loop
 from spacy_graft.pipeline.textcat import TextCatGraft
@@ -379,16 +379,29 @@ def test_weights_beside_other_components(caplog: pytest.LogCaptureFixture) -> No
         assert ("[training.score_weights] has 'cats_score'" in caplog.text) == changed
 
 
-def test_sigterm_keeps_what_was_there(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", TERMINATING)
+def test_signals_keep_what_was_there(tmp_path: Path, number: signal.Signals) -> None:
     (tmp_path / "model-best").mkdir()
     (tmp_path / "model-best" / "meta.json").write_text("before")
-    with pytest.raises(Terminated), terminated_in_order(), replacing(tmp_path):  # noqa: PT012
+    with pytest.raises(Terminated) as ended, terminated_in_order(), replacing(tmp_path):  # noqa: PT012
         (tmp_path / "model-best" / "meta.json").write_text("after")
         (tmp_path / "model-last").mkdir()
-        os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), number)
         time.sleep(5)
+    assert ended.value.code == 128 + number
     assert [path.name for path in tmp_path.iterdir()] == ["model-best"]
     assert (tmp_path / "model-best" / "meta.json").read_text() == "before"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
+def test_a_hang_up_that_is_ignored_stays_so() -> None:
+    """As after ``nohup``."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with terminated_in_order():
+            signal.raise_signal(signal.SIGHUP)
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")

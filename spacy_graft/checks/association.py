@@ -149,11 +149,14 @@ class Annotations:
     def add(self, doc: Doc) -> None:
         """Add the annotation of the next document; a ValueError if it is invalid."""
         check_cats(CALLED, self.n_documents + 1, doc, exclusive=False)
+        is_distribution = self.exclusive and sum_to_one(doc.cats.values())
+        # Divided as in training.
+        total = sum(doc.cats.values()) if is_distribution else 1.0
         for label, value in doc.cats.items():
             self._documents.append(self.n_documents)
             self._columns.append(self.labels.setdefault(label, len(self.labels)))
-            self._values.append(float(value))
-        if is_complete(doc) or (self.exclusive and sum_to_one(doc.cats.values())):
+            self._values.append(float(value) / total)
+        if is_complete(doc) or is_distribution:
             self._complete.append(self.n_documents)
         self.n_documents += 1
 

@@ -30,8 +30,8 @@ from .commands import add_command, make_app
 HELP = """Train, evaluate, explain and apply sparse linear text classifiers, and check the data to train them on.
 
 Results go to standard output, as tables on a terminal and as JSON elsewhere. Errors, warnings and progress go to
-standard error. Exit codes: 0, 1 (bad input or data), 2 (wrong usage), 130 (Ctrl-C), 141 (output pipe closed), 143
-(SIGTERM).
+standard error. Exit codes: 0, 1 (bad input or data), 2 (wrong usage), 129 (SIGHUP), 130 (Ctrl-C), 141 (output pipe
+closed), 143 (SIGTERM).
 """
 #: Settings of a config are given as in spaCy's commands: --paths.train and the like.
 OVERRIDES = {"allow_extra_args": True, "ignore_unknown_options": True}

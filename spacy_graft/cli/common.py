@@ -33,18 +33,18 @@ if TYPE_CHECKING:
 
     from ..pipeline.textcat import TextCatGraft
 
-#: Exit codes. Wrong usage is 2, by typer; the others are what shells report for a process that SIGPIPE or SIGTERM has
+#: Exit codes. Wrong usage is 2, by typer; that of a broken pipe is what shells report for a process that SIGPIPE has
 #: ended.
-BAD_INPUT, BROKEN_PIPE, TERMINATED = 1, 141, 143
+BAD_INPUT, BROKEN_PIPE = 1, 141
 #: Columns of a terminal that tables need at least.
 MIN_WIDTH = 80
 #: What the folder of every pipeline has.
 PIPELINE_FILES = ("config.cfg", "meta.json")
-
-
+#: Signals that systems, schedulers and closed terminals send to end a process; Windows has no SIGHUP.
+TERMINATING = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 #: Signals that end a command.
-ENDING = (signal.SIGINT, signal.SIGTERM)
-#: Seconds after SIGTERM in which more of them are ignored: what is put in order then shall not be interrupted.
+ENDING = (signal.SIGINT, *TERMINATING)
+#: Seconds after one of them in which more are ignored: what is put in order then shall not be interrupted.
 IN_ORDER = 5.0
 
 
@@ -72,11 +72,22 @@ class CommandError(Exception):
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM has come, which ends a command like Ctrl-C: no file is left incomplete, no earlier model lost."""
+    """A signal of :data:`TERMINATING` has come, which ends a command like Ctrl-C: no file is left incomplete, no
+    earlier model lost.
+
+    Attributes
+    ----------
+    code : int
+        The exit code that shells report for a process that the signal has ended.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.code = 128 + number
 
 
 def terminated_in_order() -> AbstractContextManager[None]:
-    """Raise :class:`Terminated` when SIGTERM comes, as systems and schedulers send it to end a process."""
+    """Raise :class:`Terminated` when a signal of :data:`TERMINATING` comes, if it is not ignored, as after ``nohup``."""
     last = -math.inf
 
     def terminate(number: int, frame: FrameType | None) -> None:
@@ -84,9 +95,9 @@ def terminated_in_order() -> AbstractContextManager[None]:
         now = time.monotonic()
         if now - last > IN_ORDER:
             last = now
-            raise Terminated
+            raise Terminated(number)
 
-    return handled_by(terminate, signal.SIGTERM)
+    return handled_by(terminate, *(number for number in TERMINATING if signal.getsignal(number) != signal.SIG_IGN))
 
 
 @contextmanager
@@ -105,7 +116,7 @@ def handled_by(
 
 @contextmanager
 def held_back() -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM wait. While a process is forked, Python would discard the exceptions that they raise."""
+    """Let signals of :data:`ENDING` wait. While a process is forked, Python would discard the exceptions they raise."""
     waiting: list[int] = []
     try:
         with handled_by(lambda number, _: waiting.append(number), *ENDING):
@@ -116,7 +127,7 @@ def held_back() -> Iterator[None]:
 
 
 def undisturbed() -> AbstractContextManager[None]:
-    """Ignore Ctrl-C and SIGTERM while what was there before is put back in its place."""
+    """Ignore signals of :data:`ENDING` while what was there before is put back in its place."""
     return handled_by(signal.SIG_IGN, *ENDING)
 
 
@@ -130,8 +141,8 @@ def with_exit_codes(command: Callable[..., None]) -> Callable[..., None]:
                 warnings.showwarning = warning_printer()
                 command(*args, **kwargs)
             sys.stdout.flush()
-        except Terminated:
-            raise typer.Exit(TERMINATED) from None
+        except Terminated as error:
+            raise typer.Exit(error.code) from None
         except BrokenPipeError:
             # The buffer cannot be written any more; without this, Python would report it at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -146,7 +157,7 @@ def with_exit_codes(command: Callable[..., None]) -> Callable[..., None]:
             if (interruption := interruption_of_kernel(error)) is None:
                 raise
             if isinstance(interruption, Terminated):
-                raise typer.Exit(TERMINATED) from None
+                raise typer.Exit(interruption.code) from None
             raise interruption from None
 
     return run

@@ -135,9 +135,9 @@ def complete_config(lang: str, exclusive: bool, size: CorpusSize, syntax: str | 
     from thinc.api import Config
 
     nlp = blank_pipeline(lang)
-    lang = nlp.lang  # "zho" is "zh"
     name = "textcat_graft" if exclusive else "textcat_graft_multilabel"
-    nlp.add_pipe(name, config=component_settings(size, lang, syntax is not None))
+    # Of the pipeline, because "zho" is "zh".
+    nlp.add_pipe(name, config=component_settings(size, str(nlp.lang), syntax is not None))
     config = Config(nlp.config).copy()
     config["nlp"].update(batch_size=256, tokenizer=dict(OF_LANGUAGE))
     config["corpora"] = {split: reader_settings(split) for split in ("train", "dev")}
@@ -147,7 +147,7 @@ def complete_config(lang: str, exclusive: bool, size: CorpusSize, syntax: str | 
     config["paths"]["checkpoints"] = None
     config["initialize"]["components"][name] = {"checkpoints": "${paths.checkpoints}"}
     if syntax is not None:
-        add_syntax(config, syntax, load_syntax(syntax, lang))
+        add_syntax(config, syntax, load_syntax(syntax, str(nlp.lang)))
     return config
 
 

@@ -15,7 +15,7 @@ from pickle import PicklingError
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from .common import CommandError, held_back
+from .common import ENDING, CommandError, held_back
 from .inputs import InputText, OnError, handle_error
 
 if TYPE_CHECKING:
@@ -139,7 +139,8 @@ def begin_process(stream: TextStream[Any]) -> None:
     """
     global own_stream
     own_stream = stream
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for number in ENDING:
+        signal.signal(number, signal.SIG_IGN)  # terminals send them to all processes
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     Thread(target=end_after_parent, daemon=True).start()
 

@@ -61,7 +61,9 @@ def nltk_folders() -> list[Path]:
     given = [Path(entry) for entry in os.environ.get("NLTK_DATA", "").split(os.pathsep) if entry]
     prefixes = [Path(sys.prefix), Path(sys.prefix, "share"), Path(sys.prefix, "lib")]
     system = [Path("/usr/share"), Path("/usr/local/share"), Path("/usr/lib"), Path("/usr/local/lib")]
-    return [*given, *(folder / "nltk_data" for folder in [Path.home(), *prefixes, *system])]
+    # Path.home() raises an error for a user without a name and without HOME, as in containers.
+    home = Path(os.path.expanduser("~"))
+    return [*given, *(folder / "nltk_data" for folder in [home, *prefixes, *system])]
 
 
 def folders_in(root: Path, corpus: str) -> Iterator[Traversable]:

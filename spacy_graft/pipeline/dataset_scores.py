@@ -12,8 +12,8 @@ import numpy as np
 from spacy.training import Example
 
 from ..extract.unread import document_text
-from ..metrics import LEAST_RIGHT, clopper_pearson, document_losses, mask
-from .calibrate import Quality, predict_examples, quality, read_documents
+from ..metrics import LEAST_RIGHT, clopper_pearson, document_losses, mask, reliability
+from .calibrate import Quality, predict_examples, read_documents
 from .dataset import LEFT_OUT, no_label
 from .judging import can_judge, chose_model, warn_of_trained
 from .textcat import TextCatGraft
@@ -109,8 +109,10 @@ def dataset_scores(component: TextCatGraft, examples: list[Example]) -> DatasetS
     targets, known = documents.targets.values, documents.targets.known
     counted = mask(targets, known, component.exclusive)
     rows = counted.any(axis=1)
-    probabilities = predict_examples(component, documents)
-    losses = document_losses(probabilities, targets, known, exclusive=component.exclusive)[rows]
+    # Without example weights: a document is a document.
+    arrays, exclusive = (predict_examples(component, documents), targets, known), component.exclusive
+    probabilities = arrays[0]
+    losses = document_losses(*arrays, exclusive=exclusive)[rows]
     right = component.decisions(targets) if component.exclusive else targets >= LEAST_RIGHT
     predicted, annotated = (component.decisions(probabilities) & counted)[rows], (right & counted)[rows]
     n_right = int((predicted == annotated).all(axis=1).sum())
@@ -121,7 +123,7 @@ def dataset_scores(component: TextCatGraft, examples: list[Example]) -> DatasetS
         accuracy=share(n_right, len(losses)),
         macro_f=bootstrapped(lambda weights: mean_f(weights @ outcomes), len(losses), len(losses) - n_right),
         log_loss=bootstrapped(lambda weights: float(weights @ losses / len(losses)), len(losses)),
-        quality=quality(component, documents),
+        quality=Quality.of(reliability(*arrays, exclusive=exclusive), *arrays, exclusive=exclusive),
         labels={
             label: LabelScores(
                 int(annotated[:, k].sum()),
