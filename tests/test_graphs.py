@@ -1141,6 +1141,7 @@ def test_known_scores() -> None:
     assert table == pytest.approx(0.0, abs=0.05)
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has homes of another kind")
 def test_nltk_is_searched_for_without_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of a user without a name, as in containers."""
 

@@ -87,7 +87,7 @@ class Terminated(KeyboardInterrupt):
 
 
 def terminated_in_order() -> AbstractContextManager[None]:
-    """Raise :class:`Terminated` when a signal of :data:`TERMINATING` comes, if it is not ignored, as after ``nohup``."""
+    """Raise :class:`Terminated` when a signal of :data:`TERMINATING` comes that is not ignored, as after ``nohup``."""
     last = -math.inf
 
     def terminate(number: int, frame: FrameType | None) -> None:
