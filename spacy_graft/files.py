@@ -115,8 +115,8 @@ def csv_reader(lines: Iterable[str], delimiter: str, strict: bool = False) -> An
     return csv.reader(lines, delimiter=delimiter, strict=strict)
 
 
-def refuse(error: BadLineError) -> None:
-    """Raise the error of a bad line."""
+def refuse(error: Exception) -> None:
+    """Raise the error of a bad line, or of a folder that cannot be read."""
     raise error
 
 

@@ -29,6 +29,7 @@ from ..files import (
     is_separator_line,
     json_records,
     numbered_lines,
+    refuse,
     separator_for_excel,
     table_records,
 )
@@ -294,17 +295,13 @@ def text_records(path: Path, fields: Fields) -> Iterator[Record]:
 
 def files_within(folder: Path) -> Iterator[Path]:
     """The files of a folder and of those in it, also where they are links; none whose name, or folder's, is hidden."""
-    for path, names, files in os.walk(folder, onerror=refuse_folder, followlinks=True):
+    # What cannot be read would be left out.
+    for path, names, files in os.walk(folder, onerror=refuse, followlinks=True):
         names[:] = [name for name in names if not name.startswith(".")]
         for name in names:
             if Path(path).resolve().is_relative_to(Path(path, name).resolve()):
                 raise ValueError(f"{Path(path, name)} is a link to a folder that it is in. Remove it.")
         yield from (Path(path, name) for name in files if not name.startswith("."))
-
-
-def refuse_folder(error: OSError) -> None:
-    """Raise the error of a folder that cannot be read, whose files would be left out."""
-    raise error
 
 
 def file_text(file: Path) -> str:
