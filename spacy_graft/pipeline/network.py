@@ -120,12 +120,10 @@ class NetworkSource:
         else:
             assert is_item_block(block)
             if block.value == "binary":
-                bags = Bags.of_stream(stream, block.min_df)
-                vertices, symbols, presence = self._items(block, bags.symbols, [bags])
+                bags = [Bags.of_stream(stream, block.min_df)]
             else:
-                bags = data.bags[name]
-                unlabelled = Bags.of_stream(self.unlabelled_streams[name])
-                vertices, symbols, presence = self._items(block, bags.symbols, [bags, unlabelled])
+                bags = [data.bags[name], Bags.of_stream(self.unlabelled_streams[name])]
+            vertices, symbols, presence = self._items(block, bags)
         return NamedFeatures(vertices, np.full(len(vertices), name, object), as_objects(symbols), presence)
 
     def _ngrams(self, block: NgramBlock, stream: Stream) -> VertexFeatures:
@@ -142,8 +140,9 @@ class NetworkSource:
         presence = sparse.csc_array((np.ones(len(documents)), documents, starts), shape=shape)
         return vertices, [index.alphabet[ngram] for ngram in ranks], presence
 
-    def _items(self, block: ItemBlock, symbols: np.ndarray, bags: Sequence[Bags]) -> VertexFeatures:
-        symbols = symbols.reshape(-1)
+    def _items(self, block: ItemBlock, bags: Sequence[Bags]) -> VertexFeatures:
+        """The items of the first bags, in all of them."""
+        symbols = bags[0].symbols.reshape(-1)
         parts = [presence_of(part, found_rows(part.symbols.reshape(-1), symbols), len(symbols)) for part in bags]
         items = symbols.reshape(-1, 1)
         vertices = tuple(vertex_of(block.names(item, self.strings)) for item in items)
