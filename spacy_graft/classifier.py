@@ -209,7 +209,7 @@ class LinearClassifier(ClassifierMixin, LearnerEstimator, SealedEstimator):
 
     def _scores(self, X: Any) -> np.ndarray:
         """The scores of all labels: float64 (n_documents, n_labels)."""
-        require_fitted(self, "_model")
+        require_fitted(self)
         return self._model.scores(self._space.read(X))
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -258,7 +258,7 @@ class LinearClassifier(ClassifierMixin, LearnerEstimator, SealedEstimator):
         ``report_.thresholds`` if held-out documents chose some, else ½. Trained on a matrix of targets, an array of the
         same type; trained on collections of labels, a list of them for each document.
         """
-        require_fitted(self, "_model")
+        require_fitted(self)
         if self._exclusive:
             return self.classes_[self.predict_proba(X).argmax(axis=1)]
         # Of many labels, the probabilities of all documents may not fit into memory.
@@ -302,20 +302,20 @@ class LinearClassifier(ClassifierMixin, LearnerEstimator, SealedEstimator):
 
         The columns are the features of the model, those of ``get_feature_names_out``.
         """
-        require_fitted(self, "_model")
+        require_fitted(self)
         weights = self._model.weights
         return scipy.sparse.csr_array((weights[:, 1:] - weights[:, :1] if self._is_binary else weights).T)
 
     @property
     def intercept_(self) -> np.ndarray:
         """Intercepts (n_labels,), or (1,) of two labels that exclude each other."""
-        require_fitted(self, "_model")
+        require_fitted(self)
         intercepts = self._model.intercepts
         return intercepts[1:] - intercepts[:1] if self._is_binary else intercepts - self._common_intercept
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the names of the model's features, in the order of ``coef_``: array of str."""
-        require_fitted(self, "_model")
+        require_fitted(self)
         return np.array([str(feature) for feature in self._model.features()], object)
 
 
@@ -436,7 +436,7 @@ class GraftClassifier(LinearClassifier):
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the names of the columns of ``coef_``: array of str."""
-        require_fitted(self, "_model")
+        require_fitted(self)
         return self._model.column_names()
 
     def __sklearn_tags__(self) -> Any:
@@ -544,7 +544,7 @@ class GraftClassifier(LinearClassifier):
         label : optional
             The label whose score is meant; by default that of any label.
         """
-        require_fitted(self, "_model")
+        require_fitted(self)
         words, labels = self._model.word_scores, self.classes_.tolist()
         if words is None:
             return []
@@ -558,7 +558,7 @@ class GraftClassifier(LinearClassifier):
 
     def features(self) -> list[NamedFeature]:
         """Return the features of the model, by falling absolute weight."""
-        require_fitted(self, "_model")
+        require_fitted(self)
         features, weights = list(self._model.features()), self._model.weights
         labels: list[Hashable] = self.classes_.tolist()
         rows = by_label(weights, labels)

@@ -66,7 +66,7 @@ class SealedEstimator(ABC):
     @property
     def report(self) -> Report:
         """``report_`` by the name that it has in components."""
-        require_fitted(self, "report_")
+        require_fitted(self)
         return self.report_
 
     def _set_input_attributes(self) -> None:
@@ -86,7 +86,7 @@ class SealedEstimator(ABC):
             If a parameter is a function, a label neither a string nor a number, or the learner or a block of another
             package.
         """
-        require_fitted(self, "_model")
+        require_fitted(self)
         params = {name: plain_param(name, value) for name, value in self._fitted_params.items()}
         message = {
             "class": type(self).__name__,

@@ -98,9 +98,9 @@ def option_names(learner: Any) -> list[str]:
     return [field.name for field in fields(learner)] if is_dataclass(learner) else []
 
 
-def require_fitted(estimator: Any, attribute: str) -> None:
-    """Raise a NotFittedError unless an estimator has what fitting gives it."""
-    if not hasattr(estimator, attribute):
+def require_fitted(estimator: Any) -> None:
+    """Raise a NotFittedError unless an estimator has what fitting gives it: a model, with its report."""
+    if not hasattr(estimator, "_model"):
         raise NotFittedError(
             f"This {type(estimator).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before "
             f"using this estimator."

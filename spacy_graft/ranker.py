@@ -352,7 +352,7 @@ class GraftRanker(LearnerEstimator, SealedEstimator):
         return [CandidateFeature(f.names, f.df, weight) for f, weight in zip(model.features(), weights, strict=True)]
 
     def _fitted(self) -> ScoringModel:
-        require_fitted(self, "_model")
+        require_fitted(self)
         model: ScoringModel = self._model
         return model
 

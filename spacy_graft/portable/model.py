@@ -118,7 +118,7 @@ def source_of(model: Any) -> Source:
 
 def source_of_estimator(model: GraftTextClassifier) -> Source:
     """What is exported of an estimator; its scores are those of ``decision_function``."""
-    require_fitted(model, "_model")
+    require_fitted(model)
     labels = model.classes_.tolist()
     if not all(isinstance(label, str | int | float) for label in labels):
         raise ValueError("Only labels that are strings or numbers can be exported: train with such labels.")
