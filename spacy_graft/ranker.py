@@ -280,9 +280,8 @@ class GraftRanker(LearnerEstimator, SealedEstimator):
     def predict(self, X: Any, groups: Iterable[Hashable] | None = None) -> np.ndarray:
         """Return whether each candidate is the best of its group, of equals the first: bool (n_candidates)."""
         scores = self.decision_function(X)
-        best = [rows[0] for rows in Groups(groups, len(scores)).ranked(scores)]
         chosen = np.zeros(len(scores), np.bool_)
-        chosen[np.array(best, np.int64)] = True
+        chosen[Groups(groups, len(scores)).best(scores)] = True
         return chosen
 
     def rank(self, X: Any, groups: Iterable[Hashable] | None = None) -> list[np.ndarray]:
@@ -311,7 +310,7 @@ class GraftRanker(LearnerEstimator, SealedEstimator):
         right = grouped.shares(targets_of(y)) > 0.0
         if not len(right):
             raise ValueError("There are no candidates to score: X is empty.")
-        best = np.array([rows[0] for rows in grouped.ranked(scores)], np.int64)
+        best = grouped.best(scores)
         return float(np.average(right[best], weights=grouped.weights(sample_weight)[best]))
 
     def explain(self, X: Any, groups: Iterable[Hashable] | None = None) -> list[CandidateExplanation]:
@@ -434,6 +433,10 @@ class Groups:
         """Return the candidates of each group by falling score, of equals the first first: int64."""
         best_first = np.lexsort((-scores, self.numbers))
         return np.split(best_first, self.starts[1:]) if len(self.names) else []
+
+    def best(self, scores: np.ndarray) -> np.ndarray:
+        """Return the candidate of each group with the highest score, of equals the first: int64 (groups)."""
+        return np.array([rows[0] for rows in self.ranked(scores)], np.int64)
 
 
 def targets_of(y: Any) -> np.ndarray:
