@@ -93,8 +93,8 @@ class Pattern:
         """What is true of the names that match."""
         return re.compile(translate(self.name)).match
 
-    def is_of(self, block: str) -> bool:
-        """Whether features of a block are meant."""
+    def is_of(self, block: str | None) -> bool:
+        """Whether features of a block, or of any, are meant."""
         return self.block in (None, block)
 
 
@@ -198,8 +198,7 @@ class Constraints:
         """The pattern that denies a feature, if there is one; of unknown block only those of all blocks count."""
 
         def first(patterns: Iterable[Pattern]) -> Pattern | None:
-            meant = (pattern for pattern in patterns if pattern.block in (None, block))
-            return next((pattern for pattern in meant if pattern.matches(name)), None)
+            return next((pattern for pattern in patterns if pattern.is_of(block) and pattern.matches(name)), None)
 
         return None if first(self.allowed) else first(self.denied)
 
