@@ -767,8 +767,7 @@ class ResumedTraining(Training):
     ) -> None:
         super().__init__(corpus, learner, named, texts, Resources())
         self._report = report
-        self.left_out = tuple(report.left_out)
-        self.strengths = report.strengths
+        self.begin_like(report)
         # Others have come since if a training on them was interrupted.
         self._n_fitted = self._n_concluded = min(report.n_documents or len(corpus), len(corpus))
 
