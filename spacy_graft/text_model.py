@@ -278,11 +278,9 @@ class TextModel(SnapshotModel):
             rows = np.unique(self.occurrences(document)[:, 0])
             yield rows, np.full(len(rows), self.document_weight(document, rows))
 
-    def word_symbols(self, document: Any) -> np.ndarray:
-        """Return the words of a document whose vectors count: uint64; none without vectors."""
-        if self.snapshot.word_scores is None:
-            return np.empty(0, np.uint64)
-        return self.readers[self.snapshot.word_scores.block].stream([document], self._words, False).symbols
+    def symbols(self, document: Any, reader: str) -> np.ndarray:
+        """Return the symbols of a document for one of the readers."""
+        return self.readers[reader].stream([document], self._words, False).symbols
 
     def occurrences(self, document: Any) -> np.ndarray:
         """Return every occurrence of every feature, as :meth:`Snapshot.ngram_occurrences` does."""

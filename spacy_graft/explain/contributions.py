@@ -44,6 +44,10 @@ class Member(NamedTuple):
     relations: tuple[str, ...] = ()
 
 
+#: Text, block and kind of a feature that a document has, and its members with their places.
+FoundFeature = tuple[str, str, str, tuple[Member, ...]]
+
+
 class Contribution(NamedTuple):
     """The contribution of one feature to the score of a label for a document.
 

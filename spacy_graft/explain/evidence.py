@@ -11,7 +11,7 @@ from ..extract.blocks import ReadingBlock, as_reading_block, is_item_block, is_n
 from ..extract.terms import NamedTerm
 from ..graft.constraints import PRODUCT_SIGN
 from ..model.snapshot import Snapshot
-from .contributions import Member, Span
+from .contributions import FoundFeature, Member, Span
 
 
 class Evidence:
@@ -43,7 +43,7 @@ class Evidence:
         self._symbols: dict[str, np.ndarray] = {}
         self._spans: dict[str, np.ndarray] = {}
 
-    def of_feature(self, row: int) -> tuple[str, str, str, tuple[Member, ...]]:
+    def of_feature(self, row: int) -> FoundFeature:
         """Text, block and kind of a feature, and its members with their places."""
         name = self.table.blocks[row]
         if name in self._of_ngrams:
@@ -53,7 +53,7 @@ class Evidence:
         members = tuple(map(self._item, self.table.terms(row)))
         return PRODUCT_SIGN.join(member.text for member in members), name, self.blocks[name].feature_kind, members
 
-    def of_word(self, row: int) -> tuple[str, str, str, tuple[Member, ...]]:
+    def of_word(self, row: int) -> FoundFeature:
         """The same of a word with a vector, a row of the lexicon."""
         assert self.word_scores is not None
         name, lexicon = self.word_scores.block, self.word_scores.lexicon

@@ -13,7 +13,7 @@ import numpy as np
 from ..heap import no_collections
 from ..messages import did_you_mean, listed, printable
 from ..options import as_python
-from .contributions import Contribution, Member, places_of, plain_contribution
+from .contributions import Contribution, FoundFeature, places_of, plain_contribution
 from .html.page import label_view, words_view
 from .words import SegmentedText, WordEvidence, word_evidence
 
@@ -184,7 +184,7 @@ class Matched:
     intercepts : float64 (n_labels)
     """
 
-    found: Sequence[tuple[str, str, str, tuple[Member, ...]]]
+    found: Sequence[FoundFeature]
     values: np.ndarray
     weights: np.ndarray
     intercepts: np.ndarray

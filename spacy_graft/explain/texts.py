@@ -11,7 +11,7 @@ from ..extract.texts import SequenceReader, TextWords, displayed_text
 from ..model.weights import dense_rows
 from ..text_model import TextModel
 from ..vectors.word_scores import WordScores
-from .contributions import Member, Span
+from .contributions import FoundFeature, Member, Span
 from .scores import Explanation, Matched, explanation_of_matched
 from .words import SegmentedText, segmented, with_pieces
 
@@ -38,10 +38,10 @@ def explain_text(
     values = np.full(len(rows), model.document_weight(document, rows))
     found = evidence_of(model, document, occurrences, rows)
     weights = dense_rows(model.weights, rows)
-    if model.snapshot.word_scores is not None:
-        symbols = model.word_symbols(document)
-        words, shares, of_words = model.snapshot.word_scores.contributions(symbols)
-        found += evidence_of_words(model, model.snapshot.word_scores, document, symbols, words)
+    if (word_scores := model.snapshot.word_scores) is not None:
+        symbols = model.symbols(document, word_scores.block)
+        words, shares, of_words = word_scores.contributions(symbols)
+        found += evidence_of_words(model, word_scores, document, symbols, words)
         values, weights = np.concatenate([values, shares]), np.concatenate([weights, of_words])
     matched = Matched(found, values, weights, model.intercepts)
     return explanation_of_matched(segmented_text(model, document), matched, probabilities, alternatives)
@@ -65,12 +65,10 @@ def reader_ignores_case(reader: SequenceReader) -> bool:
     return getattr(reader, "lowercase", False) and getattr(reader, "analyzer", None) is None
 
 
-def evidence_of(
-    model: TextModel, document: Any, occurrences: np.ndarray, rows: np.ndarray
-) -> list[tuple[str, str, str, tuple[Member, ...]]]:
+def evidence_of(model: TextModel, document: Any, occurrences: np.ndarray, rows: np.ndarray) -> list[FoundFeature]:
     """Text, block and kind of the features in ``rows``, which a document has, and their places in it."""
     table = model.snapshot.features
-    found: list[tuple[str, str, str, tuple[Member, ...]]] = []
+    found: list[FoundFeature] = []
     offsets = {name: reader.offsets(document) for name, reader in model.readers.items()}
     by_row = occurrences[np.argsort(occurrences[:, 0], kind="stable")]
     slices = (np.searchsorted(by_row[:, 0], rows, side).tolist() for side in ("left", "right"))
@@ -87,11 +85,11 @@ def evidence_of(
 
 def evidence_of_words(
     model: TextModel, word_scores: WordScores, document: Any, symbols: np.ndarray, rows: np.ndarray
-) -> list[tuple[str, str, str, tuple[Member, ...]]]:
+) -> list[FoundFeature]:
     """The same of words with a vector, rows of the lexicon, among the words of a document."""
     name, lexicon = word_scores.block, word_scores.lexicon
     kind, offsets = model.readers[name].feature_kind, model.readers[name].offsets(document)
-    found: list[tuple[str, str, str, tuple[Member, ...]]] = []
+    found: list[FoundFeature] = []
     order = np.argsort(symbols, kind="stable")
     places = None if offsets is None else offsets[order]
     slices = (np.searchsorted(symbols[order], lexicon.symbols[rows], side).tolist() for side in ("left", "right"))
