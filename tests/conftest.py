@@ -36,6 +36,7 @@ from spacy_graft.extract.terms import FeatureTerms
 from spacy_graft.graft.solution import Solution
 from spacy_graft.held_out import MANY_DOCUMENTS
 from spacy_graft.model.sealing import seal, unseal
+from spacy_graft.pipeline.textcat import TextCatGraft
 
 # A twelfth of the time of all tests without these two: spaCy looks through the entry points of all packages whenever
 # it looks something up, and typer makes the commands anew for each call.
@@ -123,6 +124,13 @@ def make_example(nlp: Language, text: str, cats: dict[str, Any]) -> Example:
 
 def make_examples(nlp: Language, records: Iterable[Record]) -> list[Example]:
     return [make_example(nlp, record["text"], one_hot(record["label"])) for record in records]
+
+
+def component_of(nlp: Language) -> TextCatGraft:
+    """The last component of a pipeline."""
+    component = nlp.get_pipe(nlp.pipe_names[-1])
+    assert isinstance(component, TextCatGraft)
+    return component
 
 
 def make_nlp(factory: str = "textcat_graft", **config: Any) -> Language:

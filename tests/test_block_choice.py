@@ -17,7 +17,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 import spacy_graft
-from conftest import WORDS, Record, make_examples, make_nlp, make_records, recorded
+from conftest import WORDS, Record, component_of, make_examples, make_nlp, make_records, recorded
 from spacy_graft.graft.path import PathFit
 from spacy_graft.graft.points import PointFit
 from spacy_graft.graft.report import Report
@@ -58,12 +58,6 @@ def noisy() -> list[Record]:
     """Records of which a fifth have a label that is not theirs, so that blocks differ in what they predict."""
     records = make_records(180, seed=3)
     return [{**record, "label": "food"} if number % 5 == 0 else record for number, record in enumerate(records)]
-
-
-def component_of(nlp: Language) -> TextCatGraft:
-    component = nlp.get_pipe(nlp.pipe_names[-1])
-    assert isinstance(component, TextCatGraft)
-    return component
 
 
 def without(blocks: Sequence[str]) -> dict[str, Any]:

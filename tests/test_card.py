@@ -18,7 +18,17 @@ from spacy.language import Language
 from spacy.training import Example
 
 import spacy_graft
-from conftest import TELLING, WORDS, Record, make_example, make_examples, make_nlp, make_records, train_fully
+from conftest import (
+    TELLING,
+    WORDS,
+    Record,
+    component_of,
+    make_example,
+    make_examples,
+    make_nlp,
+    make_records,
+    train_fully,
+)
 from spacy_graft.explain.features import feature_text
 from spacy_graft.messages import percentage
 from spacy_graft.model.sparse_linear import SNAPSHOT, snapshot_of
@@ -37,18 +47,11 @@ from spacy_graft.pipeline.dataset import dataset_figures
 from spacy_graft.pipeline.dataset_scores import DatasetScores, bootstrapped, dataset_scores, mean_f
 from spacy_graft.pipeline.notes import MARK
 from spacy_graft.pipeline.targets import WEIGHT_KEY
-from spacy_graft.pipeline.textcat import TextCatGraft
 from spacy_graft.pipeline.whole_save import save_whole
 
 #: spaCy leaves files open.
 package_files = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 SECTIONS = ["Intended use", "Training data", "Features", "Certificate", "Calibration"]
-
-
-def component_of(nlp: Language) -> TextCatGraft:
-    component = nlp.get_pipe(nlp.pipe_names[-1])
-    assert isinstance(component, TextCatGraft)
-    return component
 
 
 def noisy_examples(nlp: Language, n: int) -> list[Example]:

@@ -15,7 +15,7 @@ from spacy.language import Language
 from spacy.training import Example
 
 import spacy_graft
-from conftest import CONFIG, PATH, Record, make_examples, make_nlp, make_records, run
+from conftest import CONFIG, PATH, Record, component_of, make_examples, make_nlp, make_records, run
 from spacy_graft import files
 from spacy_graft.graft import memory as memory_module
 from spacy_graft.graft.data import TrainingData
@@ -79,12 +79,6 @@ def test_every_step_of_a_path_can_be_gone_on_from(max_features, monkeypatch):
         for expected in states[number:]:
             assert_same_step(other.to_dict(), expected)
             other.step()
-
-
-def component_of(nlp: Language) -> TextCatGraft:
-    component = nlp.get_pipe("textcat_graft")
-    assert isinstance(component, TextCatGraft)
-    return component
 
 
 def trained(folder: Path | None, records: Iterable[Record], n_steps: int = N_STEPS, **config: Any) -> TextCatGraft:

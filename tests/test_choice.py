@@ -15,7 +15,7 @@ from spacy.language import Language
 from spacy.training import Example
 
 import spacy_graft
-from conftest import Record, make_example, make_examples, make_nlp, make_records
+from conftest import Record, component_of, make_example, make_examples, make_nlp, make_records
 from spacy_graft import metrics
 from spacy_graft.graft.report import Report
 from spacy_graft.graft.settings import GraftingPath
@@ -35,7 +35,6 @@ from spacy_graft.pipeline import training
 from spacy_graft.pipeline.choice import Trial, best_refit, named_points, trials_of
 from spacy_graft.pipeline.judging import held_out_of
 from spacy_graft.pipeline.targets import WEIGHT_KEY
-from spacy_graft.pipeline.textcat import TextCatGraft
 from spacy_graft.pipeline.training import Training
 from spacy_graft.strengths import choices_of, is_better_strength, try_strengths
 
@@ -49,12 +48,6 @@ def noisy() -> list[Record]:
     """Records of which a fifth have a label that is not theirs, so that no model predicts all of them."""
     records = make_records(240, seed=3)
     return [{**record, "label": "food"} if number % 5 == 0 else record for number, record in enumerate(records)]
-
-
-def component_of(nlp: Language) -> TextCatGraft:
-    component = nlp.get_pipe(nlp.pipe_names[-1])
-    assert isinstance(component, TextCatGraft)
-    return component
 
 
 def training_of(nlp: Language) -> Training:

@@ -16,7 +16,7 @@ from spacy.training import Example
 from spacy.vocab import Vocab
 
 import spacy_graft
-from conftest import PATH, WORDS, Record, make_example, make_examples, make_nlp, train_fully
+from conftest import PATH, WORDS, Record, component_of, make_example, make_examples, make_nlp, train_fully
 from spacy_graft.digests import digest_of
 from spacy_graft.graft.report import Report
 from spacy_graft.pipeline.corpus import ExtractedCorpus
@@ -35,12 +35,6 @@ BLOCKS: dict[str, Any] = {
 }
 NEW_TEXTS = ["the wibble of the year", "a wibble and a wobble", "some more wobble than we had"]
 GRAFTING = {"@graft_learners": "spacy_graft.Grafting.v1", "l1": 2.0}
-
-
-def component_of(nlp: Language) -> TextCatGraft:
-    component = nlp.get_pipe(nlp.pipe_names[-1])
-    assert isinstance(component, TextCatGraft)
-    return component
 
 
 def in_another_process(nlp: Language, folder: Path) -> Language:

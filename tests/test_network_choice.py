@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 import spacy
-from spacy.language import Language
 
 import spacy_graft
-from conftest import COMMON, TELLING, WORDS, Record, make_examples, make_nlp, make_records
+from conftest import COMMON, TELLING, WORDS, Record, component_of, make_examples, make_nlp, make_records
 from spacy_graft import GraftClassifier, Grafting, GraftingPath
 from spacy_graft.graphs.edgelist import EdgeList
 from spacy_graft.pipeline.logger import console_logger
@@ -58,12 +57,6 @@ def misleading(tmp_path_factory: pytest.TempPathFactory) -> EdgeList:
 def edges(path: Path, pairs: list[tuple[str, str]]) -> EdgeList:
     path.write_text("".join(f"{one}\t{other}\t1\n" for one, other in pairs), encoding="utf8")
     return EdgeList(path)
-
-
-def component_of(nlp: Language) -> TextCatGraft:
-    component = nlp.get_pipe(nlp.pipe_names[-1])
-    assert isinstance(component, TextCatGraft)
-    return component
 
 
 def trained(

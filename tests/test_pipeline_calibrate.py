@@ -18,20 +18,14 @@ from spacy.tokens import DocBin
 from spacy.training import Example
 
 import spacy_graft
-from conftest import PATH, TELLING, Record, forged, make_example, make_examples, make_nlp, make_records
+from conftest import PATH, TELLING, Record, component_of, forged, make_example, make_examples, make_nlp, make_records
 from spacy_graft.checks.evaluation import evaluate
 from spacy_graft.metrics import expected_thresholds
 from spacy_graft.pipeline.saving import write_sealed
-from spacy_graft.pipeline.textcat import TextCatGraft, TextCatGraftMultilabel
+from spacy_graft.pipeline.textcat import TextCatGraftMultilabel
 
 MULTILABEL = "textcat_graft_multilabel"
 MEANS = ("cats_score", *(f"cats_{kind}_{key}" for kind in ("micro", "macro") for key in "prf"), "cats_macro_auc")
-
-
-def component_of(nlp: Language) -> Any:
-    component = nlp.get_pipe(nlp.pipe_names[-1])
-    assert isinstance(component, TextCatGraft)
-    return component
 
 
 def noisy_records(n: int, seed: int) -> list[Record]:

@@ -13,15 +13,8 @@ from spacy.language import Language
 from spacy.tokens import Token
 
 import spacy_graft
-from conftest import TELLING, Record, make_example, make_nlp, make_records, train_fully
+from conftest import TELLING, Record, component_of, make_example, make_nlp, make_records, train_fully
 from spacy_graft.explain.scores import alternatives_of
-from spacy_graft.pipeline.textcat import TextCatGraft
-
-
-def component_of(nlp: Language) -> TextCatGraft:
-    component = nlp.get_pipe(nlp.pipe_names[-1])
-    assert isinstance(component, TextCatGraft)
-    return component
 
 
 def test_features_are_named_and_weighted(fitted: Language) -> None:

@@ -16,7 +16,7 @@ from spacy.training import Example
 from thinc.api import Config
 
 import spacy_graft
-from conftest import PATH, TELLING, WORDS, Record, make_example, make_examples, make_nlp
+from conftest import PATH, TELLING, WORDS, Record, component_of, make_example, make_examples, make_nlp
 from spacy_graft.graft.settings import GraftingPath
 from spacy_graft.held_out import (
     MOST_COPIES,
@@ -34,16 +34,9 @@ from spacy_graft.held_out import (
 from spacy_graft.pipeline import training
 from spacy_graft.pipeline.judging import held_out_of
 from spacy_graft.pipeline.labelled import examples_of
-from spacy_graft.pipeline.textcat import TextCatGraft
 from spacy_graft.pipeline.training import Training
 
 ONE_L1 = {"@graft_learners": "spacy_graft.Grafting.v1", "l1": 1.0}
-
-
-def component_of(nlp: Language) -> TextCatGraft:
-    component = nlp.get_pipe(nlp.pipe_names[-1])
-    assert isinstance(component, TextCatGraft)
-    return component
 
 
 def test_one_l1_strength_is_trained_to_the_certificate(train_records: list[Record]) -> None:

@@ -15,16 +15,9 @@ from spacy.language import Language
 from spacy.training import Example
 
 import spacy_graft
-from conftest import PATH, Record, make_examples, make_nlp, train_fully
+from conftest import PATH, Record, component_of, make_examples, make_nlp, train_fully
 from spacy_graft.model.sparse_linear import snapshot_of
 from spacy_graft.pipeline.history import STEP_TYPES
-from spacy_graft.pipeline.textcat import TextCatGraft
-
-
-def component_of(nlp: Language) -> TextCatGraft:
-    component = nlp.get_pipe(nlp.pipe_names[-1])
-    assert isinstance(component, TextCatGraft)
-    return component
 
 
 def test_each_step_is_recorded(nlp: Language, examples: list[Example]) -> None:

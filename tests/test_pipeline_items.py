@@ -17,8 +17,8 @@ from spacy.tokens import Doc, Token
 from spacy.training import Example
 
 import spacy_graft
+from conftest import component_of
 from spacy_graft.model.sparse_linear import SparseLinear, snapshot_of
-from spacy_graft.pipeline.textcat import TextCatGraft
 
 FEATURES: dict[str, dict[str, Any]] = {
     "words": {"@graft_features": "spacy_graft.TokenNgrams.v1", "attr": "LOWER"},
@@ -78,12 +78,6 @@ def make_nlp(features: dict[str, Any] = FEATURES) -> Language:
     nlp.add_pipe("graft_test_syntax")
     nlp.add_pipe("textcat_graft", config={"features": features, "learner": LEARNER})
     return nlp
-
-
-def component_of(nlp: Language) -> TextCatGraft:
-    component = nlp.get_pipe("textcat_graft")
-    assert isinstance(component, TextCatGraft)
-    return component
 
 
 def some_docs(nlp: Language) -> list[Doc]:

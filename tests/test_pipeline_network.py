@@ -10,25 +10,17 @@ import numpy as np
 import pytest
 import spacy
 from scipy import sparse
-from spacy.language import Language
 from spacy.training import Example
 
 import spacy_graft
-from conftest import CONFIG, PATH, WORDS, Record, make_example, make_examples, make_nlp, one_hot, run
+from conftest import CONFIG, PATH, WORDS, Record, component_of, make_example, make_examples, make_nlp, one_hot, run
 from spacy_graft import GraftClassifier, Grafting
 from spacy_graft.graphs.edgelist import EdgeList
 from spacy_graft.graphs.graph import FeatureGraph
 from spacy_graft.graphs.vocabulary import CorpusVocabulary
 from spacy_graft.graphs.wordnet import WordNet
-from spacy_graft.pipeline.textcat import TextCatGraft
 
 RIDGE = {"@graft_learners": "spacy_graft.Grafting.v1", "penalty": "l2", "ridge": 0.5, "network_alpha": 100.0}
-
-
-def component_of(nlp: Language) -> TextCatGraft:
-    component = nlp.get_pipe(nlp.pipe_names[-1])
-    assert isinstance(component, TextCatGraft)
-    return component
 
 
 class Recorder:

@@ -12,21 +12,14 @@ import pytest
 import spacy
 from spacy.language import Language
 
-from conftest import PATH, WORDS, Record, forged, make_nlp, run
+from conftest import PATH, WORDS, Record, component_of, forged, make_nlp, run
 from spacy_graft.pipeline.saving import write_sealed
-from spacy_graft.pipeline.textcat import TextCatGraft
 
 Copier = Callable[[Language, Path], Language]
 BOTH = {
     "words": {"@graft_features": "spacy_graft.TokenNgrams.v1", "min_df": 3, "max_length": 4, "attr": "NORM"},
     "characters": {"@graft_features": "spacy_graft.CharacterNgrams.v1", "min_df": 4, "lowercase": False},
 }
-
-
-def component_of(nlp: Language) -> TextCatGraft:
-    component = nlp.get_pipe("textcat_graft")
-    assert isinstance(component, TextCatGraft)
-    return component
 
 
 def by_disk(nlp: Language, folder: Path) -> Language:

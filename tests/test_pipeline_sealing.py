@@ -19,7 +19,7 @@ from spacy.language import Language
 from spacy.tokens import Doc
 
 import spacy_graft
-from conftest import forged, make_examples, make_nlp, make_records
+from conftest import component_of, forged, make_examples, make_nlp, make_records
 from spacy_graft.model.sealing import seal, unseal
 from spacy_graft.model.table import pack_message, unpack_message
 from spacy_graft.pipeline.saving import write_sealed
@@ -38,12 +38,6 @@ MULTILABEL = "textcat_graft_multilabel"
 
 def new_nlp(factory: str = "textcat_graft", **config: Any) -> Language:
     return make_nlp(factory, **{"features": FEATURES, "learner": LEARNER, **config})
-
-
-def component_of(nlp: Language) -> TextCatGraft:
-    component = nlp.get_pipe(nlp.pipe_names[0])
-    assert isinstance(component, TextCatGraft)
-    return component
 
 
 def trained(factory: str, seed: int, **config: Any) -> TextCatGraft:

@@ -16,7 +16,7 @@ import spacy
 from spacy.language import Language
 from spacy.training import Example
 
-from conftest import PATH, make_examples, make_nlp, make_records, run
+from conftest import PATH, component_of, make_examples, make_nlp, make_records, run
 from spacy_graft import Grafting, GraftTextClassifier
 from spacy_graft.pipeline.textcat import TextCatGraft
 from spacy_graft.pipeline.training import Training
@@ -42,12 +42,6 @@ def hasty_switches() -> Iterator[None]:
     sys.setswitchinterval(1e-6)
     yield
     sys.setswitchinterval(before)
-
-
-def component_of(nlp: Language) -> TextCatGraft:
-    component = nlp.get_pipe("textcat_graft")
-    assert isinstance(component, TextCatGraft)
-    return component
 
 
 def started() -> tuple[Language, list[Example]]:

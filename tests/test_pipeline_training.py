@@ -24,6 +24,7 @@ from conftest import (
     PATH,
     WORDS,
     Record,
+    component_of,
     empty_solution,
     make_example,
     make_examples,
@@ -82,12 +83,6 @@ class SpyFit:
 @start.register
 def start_spy(learner: Spy, data: TrainingData) -> SpyFit:
     return learner.start(data)
-
-
-def component_of(nlp: Language) -> TextCatGraft:
-    component = nlp.get_pipe(nlp.pipe_names[-1])
-    assert isinstance(component, TextCatGraft)
-    return component
 
 
 def spied(nlp: Language, n_steps: int = 100) -> Spy:

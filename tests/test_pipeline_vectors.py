@@ -20,6 +20,7 @@ from conftest import (
     TELLING,
     WORDS,
     Record,
+    component_of,
     forged,
     make_examples,
     make_nlp,
@@ -27,7 +28,6 @@ from conftest import (
     run,
 )
 from spacy_graft.model.table import unpack_message
-from spacy_graft.pipeline.textcat import TextCatGraft
 from spacy_graft.pipeline.vectors import pipeline_vectors, vectors_of_vocab
 from spacy_graft.vectors.word_scores import WrittenScores
 from spacy_graft.vectors.word_vectors import WordVectors
@@ -61,12 +61,6 @@ def make(learner: dict[str, Any] | None = None, factory: str = "textcat_graft", 
     block = {"vectors": {**VECTORS["vectors"], **vectors}}
     options = {**PATH, "steps": 3, "l1_min_ratio": 0.01, **(learner or {})}
     return make_nlp(factory, features={**WORDS, **block}, learner=options)
-
-
-def component_of(nlp: Language) -> TextCatGraft:
-    component = nlp.get_pipe(nlp.pipe_names[-1])
-    assert isinstance(component, TextCatGraft)
-    return component
 
 
 @pytest.fixture(scope="module")

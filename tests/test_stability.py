@@ -19,7 +19,7 @@ from rich.progress import Progress
 from spacy.language import Language
 
 import spacy_graft
-from conftest import PATH, make_example, make_examples, make_nlp, make_records
+from conftest import PATH, component_of, make_example, make_examples, make_nlp, make_records
 from spacy_graft import GraftClassifier, Grafting, GraftingPath, GraftRanker, GraftTextClassifier
 from spacy_graft.graft.constraints import Constraints
 from spacy_graft.graft.data import TrainingData
@@ -31,7 +31,6 @@ from spacy_graft.model.sparse_linear import snapshot_of
 from spacy_graft.pipeline import fit as fitting
 from spacy_graft.pipeline import training
 from spacy_graft.pipeline.progress import progress_bar
-from spacy_graft.pipeline.textcat import TextCatGraft
 from strategies import training_data
 from test_cli import call, lines_of
 from test_graft import PLAIN, run
@@ -327,12 +326,6 @@ def stable() -> Language:
     for _ in range(PATH["steps"] + 2):
         nlp.update(examples[:8])
     return nlp
-
-
-def component_of(nlp: Language) -> TextCatGraft:
-    component = nlp.get_pipe("textcat_graft")
-    assert isinstance(component, TextCatGraft)
-    return component
 
 
 def test_components_keep_the_figures(stable: Language, tmp_path: Path) -> None:
