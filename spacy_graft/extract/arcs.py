@@ -12,7 +12,7 @@ from ..options import check_flags
 from ..registry import graft_features
 from .blocks import BlockKind, ItemValue
 from .columns import check_column, check_column_set, has_strings, token_column
-from .items import check_width, string_symbols
+from .items import check_width, string_names, string_symbols
 from .options import as_names, check_item_settings
 from .tokens import STRING_ATTRS, check_annotation
 
@@ -118,7 +118,7 @@ class HeadModifiers:
 
     def names(self, symbols: np.ndarray, strings: StringStore) -> tuple[str, ...]:
         """Return the string of each symbol."""
-        return tuple(strings[value] for value in symbols.tolist())
+        return string_names(symbols, strings)
 
     def values(self, names: Sequence[str], strings: StringStore) -> np.ndarray:
         """Return the symbols of names, which are added to ``strings``: uint64, 1-D.

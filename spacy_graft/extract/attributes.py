@@ -11,7 +11,7 @@ import numpy as np
 from ..registry import graft_features
 from .blocks import BlockKind, ItemValue
 from .columns import check_column, check_column_set, has_strings, token_column
-from .items import integer_names, integer_symbols, string_symbols
+from .items import integer_names, integer_symbols, string_names, string_symbols
 from .options import check_item_settings
 
 if TYPE_CHECKING:
@@ -92,9 +92,7 @@ class TokenAttributes:
 
     def names(self, symbols: np.ndarray, strings: StringStore) -> tuple[str, ...]:
         """Return the string of the value, or for an attribute with integer values, its digits."""
-        if has_strings(self.attr):
-            return tuple(strings[value] for value in symbols.tolist())
-        return integer_names(symbols)
+        return string_names(symbols, strings) if has_strings(self.attr) else integer_names(symbols)
 
     def values(self, names: Sequence[str], strings: StringStore) -> np.ndarray:
         """Return the values of names, which are added to ``strings``: uint64, 1-D.

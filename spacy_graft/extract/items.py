@@ -34,6 +34,11 @@ def integer_symbols(names: Sequence[str], what: str) -> np.ndarray:
         raise ValueError(f"{what} must be 64-bit integers: {error}") from error
 
 
+def string_names(symbols: np.ndarray, strings: StringStore) -> tuple[str, ...]:
+    """Return the strings of hashes."""
+    return tuple(strings[value] for value in symbols.tolist())
+
+
 def string_symbols(names: Sequence[str], strings: StringStore) -> np.ndarray:
     """Return the hashes of names, which are added to ``strings``: uint64, 1-D."""
     return np.array([strings.add(name) for name in names], np.uint64)

@@ -15,7 +15,7 @@ from ..options import as_python, require_keys
 from ..registry import graft_features
 from .blocks import BlockKind, ItemValue
 from .extensions import as_string, check_registered, described, is_number
-from .items import check_width, string_symbols
+from .items import check_width, string_names, string_symbols
 from .options import as_names, check_item_settings
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ class DocAttributes:
 
     def names(self, symbols: np.ndarray, strings: StringStore) -> tuple[str, ...]:
         """Return the name of the attribute, and its value or bin."""
-        return tuple(strings[value] for value in symbols.tolist())
+        return string_names(symbols, strings)
 
     def values(self, names: Sequence[str], strings: StringStore) -> np.ndarray:
         """Return the symbols of names, which are added to ``strings``: uint64, 1-D.

@@ -15,7 +15,7 @@ from ..registry import graft_features
 from .batches import BatchReader, TokenBatch
 from .blocks import BlockKind
 from .ends import TEXT_END, places_with_ends, shown, with_ends
-from .items import integer_names, integer_symbols, string_symbols
+from .items import integer_names, integer_symbols, string_names, string_symbols
 from .options import check_settings
 from .streams import Stream, starts_of
 
@@ -75,9 +75,7 @@ class TokenReader(BatchReader):
 
     def names(self, symbols: np.ndarray, strings: StringStore) -> tuple[str, ...]:
         """Return the strings of the values, or for an attribute with integer values, their digits."""
-        if self.attr in STRING_ATTRS:
-            return tuple(strings[value] for value in symbols.tolist())
-        return integer_names(symbols)
+        return string_names(symbols, strings) if self.attr in STRING_ATTRS else integer_names(symbols)
 
     def values(self, names: Sequence[str], strings: StringStore) -> np.ndarray:
         """Return the values of names, which are added to ``strings``: uint64, 1-D.
