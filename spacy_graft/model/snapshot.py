@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -172,10 +172,9 @@ class Snapshot:
         """
         found = [np.empty((0, 3), np.int64)]
         automata = self.compiled(doc).automata
-        blocks = {name: as_reading_block(self.blocks[name]) for name in automata}
-        streams = read_streams(blocks.values(), [doc])
+        streams = self._streams(automata, doc)
         for name, automaton in automata.items():
-            found.append(automaton.occurrences(streams[blocks[name]].symbols))
+            found.append(automaton.occurrences(streams[name].symbols))
         return np.concatenate(found)
 
     def item_features(self, doc: Doc) -> tuple[np.ndarray, np.ndarray]:
@@ -183,10 +182,7 @@ class Snapshot:
         matcher = self.compiled(doc).items
         if not matcher.tables:
             return np.empty(0, np.int64), np.empty(0)
-        readers = {name: as_reading_block(self.blocks[name]) for name in matcher.tables}
-        streams = read_streams(readers.values(), [doc])
-        of_tables = {name: streams[block] for name, block in readers.items()}
-        _, rows, values = matcher.found(of_tables, self.blocks, self.vocabularies)
+        _, rows, values = matcher.found(self._streams(matcher.tables, doc), self.blocks, self.vocabularies)
         order = np.argsort(rows)
         return rows[order], values[order]
 
@@ -232,8 +228,14 @@ class Snapshot:
         """
         if self.word_scores is None:
             return np.empty(0, np.int64), np.empty(0), np.empty((0, self.n_labels))
-        block = as_reading_block(self.blocks[self.word_scores.block])
-        return self.word_scores.contributions(read_streams([block], [doc])[block].symbols)
+        block = self.word_scores.block
+        return self.word_scores.contributions(self._streams([block], doc)[block].symbols)
+
+    def _streams(self, names: Iterable[str], doc: Doc) -> dict[str, Stream]:
+        """What some blocks read in a document, by block."""
+        readers = {name: as_reading_block(self.blocks[name]) for name in names}
+        streams = read_streams(readers.values(), [doc])
+        return {name: streams[block] for name, block in readers.items()}
 
     def _document_weight(self, doc: Doc, features: np.ndarray, values: np.ndarray) -> float:
         if not self.mean_scale:
