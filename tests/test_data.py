@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from spacy_graft.graft.settings import Grafting
-from spacy_graft.graft.start import start
 from strategies import training_data
+from test_graft import run
 
 MOVIE_REVIEWS = Path(__file__).parents[2] / "shared" / "data" / "movie_reviews" / "train.jsonl.gz"
 
@@ -27,9 +27,7 @@ def test_movie_reviews_in_characters_of_any_length() -> None:
     with gzip.open(MOVIE_REVIEWS, "rt", encoding="utf8") as lines:
         records = [json.loads(line) for line in lines]
     targets = np.eye(2)[[int(record["label"] == "pos") for record in records]]
-    fit = start(Grafting(l1=10.0, n_best=None, tol=1e-6), training_data([r["text"] for r in records], targets))
-    while not fit.finished:
-        fit.step()
+    fit = run(Grafting(l1=10.0, n_best=None, tol=1e-6), training_data([r["text"] for r in records], targets))
     assert fit.report.converged
     assert fit.report.objective == pytest.approx(693.5343, abs=1e-3)
     assert fit.report.duality_gap >= 0.0

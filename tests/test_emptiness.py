@@ -19,6 +19,7 @@ from spacy_graft.graft.settings import CoordinateAscent, Grafting, GraftingPath
 from spacy_graft.graft.start import start
 from spacy_graft.pipeline.targets import WEIGHT_KEY
 from strategies import training_data
+from test_graft import run
 
 TEXTS = ["ab", "abc", "cd", "cda"]
 #: The training data of spaCy's own tests of text classification.
@@ -30,9 +31,7 @@ TWO_EXAMPLES = [
 
 def reason(learner, texts=TEXTS, targets=(0, 0, 1, 1), min_df=1):
     """Why a fit ended without features."""
-    fit = start(learner, training_data(texts, np.eye(2)[list(targets)], min_df=min_df))
-    while not fit.finished:
-        fit.step()
+    fit = run(learner, training_data(texts, np.eye(2)[list(targets)], min_df=min_df))
     return why_empty(learner, fit.report, len(texts))
 
 
@@ -114,10 +113,8 @@ def test_a_path_without_features_ends_as_the_optimum_at_l1_max():
     """What its points could change is worth less than the tolerance."""
     lengths = np.array([3.0, 3.01, 3.0, 3.0])
     data = training_data(["a", "a", "a", "a"], np.eye(2)[[0, 0, 1, 1]], lengths=lengths)
-    fit = start(GraftingPath(), data)
+    fit = run(GraftingPath(), data)
     assert fit.report.l1_max > 0.0
-    while not fit.finished:
-        fit.step()
     report = fit.report
     assert report.n_active == 0
     assert report.l1 == report.l1_max

@@ -16,19 +16,12 @@ from spacy_graft.extract.combinations import Combinations
 from spacy_graft.extract.streams import Stream
 from spacy_graft.graft.data import TrainingData
 from spacy_graft.graft.settings import Grafting, GraftingPath
-from spacy_graft.graft.start import start
 from strategies import labelled
+from test_graft import run
 
 pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered in scalar")
 few = settings(max_examples=min(40, settings().max_examples))
 l1s = st.sampled_from([0.1, 0.3, 0.7])
-
-
-def run(learner, data):
-    fit = start(learner, data)
-    while not fit.finished:
-        fit.step()
-    return fit
 
 
 def both_blocks(texts, targets, value="binary", degree=2, factor=1.0, exclusive=True, known=None):

@@ -326,12 +326,7 @@ def test_a_fit_is_the_same_in_threads(learner, monkeypatch):
     texts = ["film movie", "good film", "bad movie", "fine good", "bad poor", "poor fine movie"]
     data = training_data(texts, np.eye(3)[[0, 1, 2, 1, 2, 0]])
     data = replace(data, network=network_over(texts, vertices_of(texts, 0), 2, 0))
-    fits = []
-    for threads in (1, 3):
-        fits.append(start(learner, replace(data, place=InMemory(threads))))
-        while not fits[-1].finished:
-            fits[-1].step()
-    one, three = fits
+    one, three = (run(learner, replace(data, place=InMemory(threads))) for threads in (1, 3))
     assert one.report.converged
     assert (one.report.objective, one.report.duality_gap) == (three.report.objective, three.report.duality_gap)
     assert texts_of(one.solution().terms) == texts_of(three.solution().terms)

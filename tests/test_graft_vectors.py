@@ -15,6 +15,7 @@ from spacy_graft.graft.model_state import ModelState
 from spacy_graft.graft.settings import Grafting, GraftingPath
 from spacy_graft.graft.start import start
 from strategies import dense_data, training_data
+from test_graft import run
 
 few = settings(max_examples=min(10, settings().max_examples))
 RIDGE, DENSE_RIDGE = 0.05, 0.2
@@ -79,9 +80,7 @@ def test_refits_with_other_document_weights_are_optima():
     """Document weights apply to features, and not to dense columns."""
     data, _, columns = problem(3)
     data = replace(data, lengths=np.arange(1.0, 15.0))
-    fit = start(replace(path_learner(), length_normalisation=True), data)
-    while not fit.finished:
-        fit.step()
+    fit = run(replace(path_learner(), length_normalisation=True), data)
     solution = fit.solution()
     rows = np.array([column_of(fit.rounds.state, row) for row in range(fit.rounds.state.active.n_rows)]).T
     scale = solution.mean_scale / np.sqrt(np.maximum(rows @ solution.length_shares, 1.0))
@@ -103,9 +102,7 @@ def test_l1_max_is_the_least_strength_whose_models_with_and_without_dense_column
     for l1, are_empty in ((1.001 * l1_max, True), (0.98 * l1_max, False)):
         n_active = 0
         for of_both in (data, without):
-            fit = start(Grafting(l1=l1, tol=1e-8, vectors_ridge=DENSE_RIDGE), of_both)
-            while not fit.finished:
-                fit.step()
+            fit = run(Grafting(l1=l1, tol=1e-8, vectors_ridge=DENSE_RIDGE), of_both)
             assert fit.report.converged
             n_active += fit.report.n_active
             if of_both is data:
@@ -117,9 +114,7 @@ def test_l1_max_is_the_least_strength_whose_models_with_and_without_dense_column
 def test_dense_weights_alone_are_certified_too(exclusive):
     """No feature is frequent enough: there is nothing to search, but still an optimum to come close to."""
     data, _, _ = problem(1, 3, exclusive)
-    fit = start(Grafting(l1=0.1, tol=1e-11, vectors_ridge=DENSE_RIDGE), replace(data, min_df={"characters": 15}))
-    while not fit.finished:
-        fit.step()
+    fit = run(Grafting(l1=0.1, tol=1e-11, vectors_ridge=DENSE_RIDGE), replace(data, min_df={"characters": 15}))
     assert fit.report.n_columns == 0
     assert fit.report.converged
     assert fit.report.duality_gap <= 1e-6
@@ -145,9 +140,7 @@ def test_selection_under_l2(min_gradient):
     """All features, or those whose gradient is large, are optimal with the dense columns."""
     data, matrix, columns = problem(2)
     learner = Grafting(penalty="l2", ridge=RIDGE, min_gradient=min_gradient, tol=1e-6, vectors_ridge=DENSE_RIDGE)
-    fit = start(learner, data)
-    while not fit.finished:
-        fit.step()
+    fit = run(learner, data)
     assert fit.report.converged
     assert fit.report.duality_gap <= 1e-4
     ridges = np.full(3, DENSE_RIDGE)

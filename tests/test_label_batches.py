@@ -35,6 +35,7 @@ from spacy_graft.pipeline.judging import held_out_of
 from spacy_graft.pipeline.reader import JsonlCorpus
 from spacy_graft.pipeline.scorer import LabelColumns
 from strategies import training_data
+from test_graft import run
 
 pytestmark = pytest.mark.usefixtures("dev_alone")
 
@@ -69,13 +70,6 @@ def data_of(texts, labels, sparse=True):
     return replace(data, targets=scipy.sparse.csc_array(targets)) if sparse else data
 
 
-def finished(learner, data):
-    fit = start(learner, data)
-    while not fit.finished:
-        fit.step()
-    return fit
-
-
 def named_weights(solution: Solution) -> dict[tuple, np.ndarray]:
     rows = sparse_weights.dense_rows(solution.weights, np.arange(len(solution.terms)))
     names = [tuple((term.block, bytes(term.symbols)) for term in terms) for terms in solution.terms]
@@ -85,14 +79,14 @@ def named_weights(solution: Solution) -> dict[tuple, np.ndarray]:
 def test_batches_are_fits_of_their_own(in_batches, monkeypatch):
     texts, labels = corpus()
     data = data_of(texts, labels)
-    fit = finished(Grafting(l1=1.0), data)
+    fit = run(Grafting(l1=1.0), data)
     assert isinstance(fit, BatchedGrafting)
     joined = fit.solution()
     weights = named_weights(joined)
     monkeypatch.undo()
     total = 0.0
     for first in range(0, 20, 8):
-        alone = finished(Grafting(l1=1.0), data.of_labels(first, first + 8))
+        alone = run(Grafting(l1=1.0), data.of_labels(first, first + 8))
         solution, labels_of = alone.solution(), slice(first, min(first + 8, 20))
         total += alone.report.objective
         np.testing.assert_array_equal(joined.intercepts[labels_of], solution.intercepts)
@@ -120,7 +114,7 @@ def test_batches_that_were_interrupted_are_begun_again(in_batches, monkeypatch):
     with pytest.raises(OSError, match="no space"):
         fit.step()
     fit.step()
-    expected, found = finished(Grafting(l1=1.0), data).solution(), fit.solution()
+    expected, found = run(Grafting(l1=1.0), data).solution(), fit.solution()
     np.testing.assert_array_equal(found.intercepts, expected.intercepts)
     assert (found.weights != expected.weights).nnz == 0
 
@@ -130,9 +124,9 @@ def test_optimum_of_one_strength_is_that_of_all_labels_at_once(in_batches, monke
     texts, labels = corpus()
     data = replace(data_of(texts, labels), lengths=np.array([len(text.split()) for text in texts], np.float64))
     learner = Grafting(l1=1.0, tol=1e-9, ridge=0.1, **options)
-    batched = finished(learner, data)
+    batched = run(learner, data)
     monkeypatch.setattr(memory, "DOCUMENT_LABELS", 10**9)
-    together = finished(learner, data)
+    together = run(learner, data)
     report, other = batched.report, together.report
     assert report.converged
     assert report.relative_gap <= 1e-9
@@ -177,7 +171,7 @@ def test_points_of_a_path_are_those_of_all_labels_at_once(in_batches, monkeypatc
 
 def test_path_in_batches_ends_before_max_features(in_batches):
     texts, labels = corpus()
-    fit = finished(GraftingPath(steps=8, max_features=60, tol=1e-3), data_of(texts, labels))
+    fit = run(GraftingPath(steps=8, max_features=60, tol=1e-3), data_of(texts, labels))
     assert 0 < fit.report.n_active <= 60
     assert fit.report.points < 8
     assert fit.solution().weights.shape == (fit.report.n_active, 20)
@@ -225,11 +219,11 @@ def test_labels_that_are_never_or_always_there(in_batches):
     targets[:, 3] = 1.0
     targets[:, 10] = [float("ship0" in row) for row in labels]
     data = training_data(texts, targets, exclusive=False)
-    solution = finished(Grafting(l1=1.0), data).solution()
+    solution = run(Grafting(l1=1.0), data).solution()
     assert set(np.nonzero(sparse_weights.dense_rows(solution.weights, np.arange(len(solution.terms))))[1]) == {10}
     n = len(texts)
     np.testing.assert_allclose(solution.intercepts[[0, 3]], [np.log(0.5 / (n + 0.5)), np.log((n + 0.5) / 0.5)])
-    nothing = finished(Grafting(l1=1.0), replace(data, targets=np.zeros((n, 20))))
+    nothing = run(Grafting(l1=1.0), replace(data, targets=np.zeros((n, 20))))
     assert nothing.solution().weights.shape == (0, 20)
     assert nothing.report.n_active == 0
 
@@ -241,14 +235,14 @@ def test_features_are_named_whatever_the_last_batch_is(in_batches):
     targets[:, :4] = [[float(label in row) for label in all_labels(4)] for row in labels]
     targets[7, 18] = 1.0
     data = training_data(texts, targets, exclusive=False)
-    fit = finished(Grafting(l1=3.0), data)
-    alone = finished(Grafting(l1=3.0), data.of_labels(0, 8))
+    fit = run(Grafting(l1=3.0), data)
+    alone = run(Grafting(l1=3.0), data.of_labels(0, 8))
     ours, own = named_weights(fit.solution()), named_weights(alone.solution())
     assert ours.keys() == own.keys()
     assert len(own) > 0
     for name, row in own.items():
         np.testing.assert_array_equal(ours[name][:8], row)
-    assert fit.report.min_df == alone.report.min_df != finished(Grafting(l1=3.0), data.of_labels(16, 20)).report.min_df
+    assert fit.report.min_df == alone.report.min_df != run(Grafting(l1=3.0), data.of_labels(16, 20)).report.min_df
 
 
 def test_unknown_labels_are_masked(in_batches, monkeypatch):
@@ -257,9 +251,9 @@ def test_unknown_labels_are_masked(in_batches, monkeypatch):
     known = np.random.default_rng(0).random((len(texts), 20)) < 0.7
     data = replace(data, known=known, targets=scipy.sparse.csc_array(data.targets.toarray() * known))
     learner = Grafting(l1=1.0, tol=1e-9)
-    batched = finished(learner, data)
+    batched = run(learner, data)
     monkeypatch.setattr(memory, "DOCUMENT_LABELS", 10**9)
-    together = finished(learner, data)
+    together = run(learner, data)
     gap = batched.report.duality_gap + together.report.duality_gap
     assert batched.report.objective == pytest.approx(together.report.objective, abs=gap)
 

@@ -12,6 +12,7 @@ from spacy_graft.graft.start import start
 from spacy_graft.index import ngrams, on_disk, sums
 from spacy_graft.index.places import InMemory, OnDisk
 from strategies import dense_data, labelled, stream_of, training_data
+from test_graft import run
 from test_graft_combinations import both_blocks
 from test_graft_network import network_over, vertices_of
 
@@ -19,9 +20,7 @@ few = settings(max_examples=min(20, settings().max_examples))
 
 
 def state_of(learner, data, place):
-    fit = start(learner, replace(data, place=place))
-    while not fit.finished:
-        fit.step()
+    fit = run(learner, replace(data, place=place))
     space, active = fit.rounds.state.space, fit.rounds.state.active
     return [
         np.array([fit.report.duality_gap, fit.report.objective]),

@@ -12,7 +12,6 @@ from naive import stream_of
 from spacy_graft.extract.streams import Stream
 from spacy_graft.graft import space
 from spacy_graft.graft.settings import Grafting
-from spacy_graft.graft.start import start
 from spacy_graft.index import ngrams, nodes, on_disk, shards, sums
 from spacy_graft.index.fingerprints import column_numbers
 from spacy_graft.index.ngrams import NgramIndex
@@ -24,6 +23,7 @@ from spacy_graft.search.full_pass import best_by_pass
 from spacy_graft.search.kernels import FREE, NodeQuery
 from spacy_graft.solve import design
 from strategies import corpora, training_data
+from test_graft import run
 
 min_dfs = st.integers(1, 4)
 
@@ -216,9 +216,7 @@ def test_a_fit_is_the_same_in_shards_threads_and_files(monkeypatch, tmp_path):
     for place in (InMemory(1), InMemory(5), OnDisk(2, str(tmp_path))):
         monkeypatch.setattr(sums, "RANGE", 1000 * place.n_threads)
         monkeypatch.setattr(space, "LISTED", 1000 // place.n_threads)
-        fit = start(Grafting(l1=0.5), replace(data, place=place))
-        while not fit.finished:
-            fit.step()
+        fit = run(Grafting(l1=0.5), replace(data, place=place))
         fits.append(fit)
     for fit in fits[1:]:
         assert fit.report.duality_gap == fits[0].report.duality_gap

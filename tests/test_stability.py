@@ -26,7 +26,7 @@ from spacy_graft.graft.data import TrainingData
 from spacy_graft.graft.report import Report
 from spacy_graft.graft.solution import Stability
 from spacy_graft.graft.stability import HalfSamples, Strata, false_selections
-from spacy_graft.graft.start import final_solution, start
+from spacy_graft.graft.start import final_solution
 from spacy_graft.model.sparse_linear import snapshot_of
 from spacy_graft.pipeline import fit as fitting
 from spacy_graft.pipeline import training
@@ -513,9 +513,7 @@ def test_without_figures_nothing_is_shown(fitted: Language) -> None:
 
 def test_a_path_in_plain_l1_is_sampled_at_its_last_point() -> None:
     data = training_data(["abc", "abd", "bcd", "cab"] * 5, np.eye(2)[[0, 1, 1, 0] * 5])
-    fit: Any = start(GraftingPath(steps=3, **PLAIN, **SAMPLED), data)
-    while not fit.finished:
-        fit.step()
+    fit: Any = run(GraftingPath(steps=3, **PLAIN, **SAMPLED), data)
     solution = spacy_graft.graft.start.final_solution(fit)
     assert solution.stability is not None
     assert solution.stability.intervals.shape == (*solution.weights.shape, 2)

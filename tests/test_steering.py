@@ -17,8 +17,8 @@ from spacy_graft.extract.combinations import Combinations
 from spacy_graft.extract.streams import Stream
 from spacy_graft.graft.constraints import Constraints, FeatureNames
 from spacy_graft.graft.data import TrainingData
-from spacy_graft.graft.start import start
 from strategies import corpora
+from test_graft import run
 
 pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered in scalar", "ignore:Constraints. No feature")
 few = settings(max_examples=min(40, settings().max_examples))
@@ -53,13 +53,6 @@ def corpus_data(texts, targets, exclusive, degree=1, ngrams=True):
         exclusive=exclusive,
         names=FeatureNames(texts_of),
     )
-
-
-def run(learner, data):
-    fit = start(learner, data)
-    while not fit.finished:
-        fit.step()
-    return fit
 
 
 def ngram_names(texts):
