@@ -133,14 +133,7 @@ def test_products_add_the_edges_in_their_order(seed, n_virtual, n_labels):
     """The bits of a plain loop over sparse rows, for any number of threads."""
     penalty = NetworkPenalty(random_graph("abcdef", n_virtual, seed), Grafting(l1=1.0))
     weights = np.random.default_rng(seed).normal(size=(6, n_labels))
-    rows = in_order(sparse.csr_array(penalty.by_feature), weights)
-    if penalty.classes is not None:
-        rows -= penalty.of_classes @ penalty.classes.solve(penalty.of_classes.T @ rows)
-    expected = in_order(sparse.csr_array(penalty.by_feature.T), rows)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(design_module, "THREADS_FROM", 0)
-        for penalty.n_threads in (1, 2, 3):
-            np.testing.assert_array_equal(penalty.product(weights), expected)
+    assert_in_order(penalty, penalty.product, weights)
 
 
 @given(seeds, st.integers(0, 3), st.integers(1, 9))
@@ -148,14 +141,19 @@ def test_products_of_lanes_are_those_of_their_precision(seed, n_virtual, n_label
     """The same bits for any number of threads."""
     penalty = NetworkPenalty(random_graph("abcdef", n_virtual, seed), Grafting(l1=1.0))
     lanes = as_lanes(np.random.default_rng(seed).normal(size=(n_labels, 6)), single=True)
-    rows = in_order(sparse.csr_array(penalty.by_feature), lanes)
+    assert_in_order(penalty, penalty.product_of_lanes, lanes)
+
+
+def assert_in_order(penalty, product, vectors):
+    """A product of the penalty has these bits for any number of threads."""
+    rows = in_order(sparse.csr_array(penalty.by_feature), vectors)
     if penalty.classes is not None:
         rows -= penalty.of_classes @ penalty.classes.solve(penalty.of_classes.T @ rows)
     expected = in_order(sparse.csr_array(penalty.by_feature.T), rows)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(design_module, "THREADS_FROM", 0)
         for penalty.n_threads in (1, 2, 3):
-            np.testing.assert_array_equal(penalty.product_of_lanes(lanes), expected)
+            np.testing.assert_array_equal(product(vectors), expected)
 
 
 def in_order(matrix, vectors):
