@@ -29,13 +29,17 @@ def members(index: NgramIndex, node: int) -> list[str]:
     return [longest[:length] for length in range(index.shortest[node], len(longest) + 1)]
 
 
+def documents_by_ngram(index: NgramIndex) -> dict[str, tuple[int, ...]]:
+    starts, documents, _ = index.columns(np.arange(index.n_nodes))
+    return {
+        ngram: tuple(documents[starts[k] : starts[k + 1]]) for k in range(index.n_nodes) for ngram in members(index, k)
+    }
+
+
 @given(corpora(), min_dfs, max_lengths)
 def test_nodes_are_all_ngrams_with_their_documents(texts, min_df, max_length):
     index = NgramIndex.build(stream_of(texts), min_df, max_length)
-    starts, documents, _ = index.columns(np.arange(index.n_nodes))
-    found = {
-        ngram: tuple(documents[starts[k] : starts[k + 1]]) for k in range(index.n_nodes) for ngram in members(index, k)
-    }
+    found = documents_by_ngram(index)
     assert found == ngram_documents(texts, min_df, max_length)
     assert len(found) == sum(index.longest - index.shortest + 1), "an n-gram stands in two nodes"
 
@@ -46,11 +50,7 @@ def test_columns_of_many_documents_ascend(n_documents):
     rng = np.random.default_rng(0)
     texts = ["".join(rng.choice(list("abcd"), rng.integers(12))) for _ in range(n_documents)]
     index = NgramIndex.build(stream_of(texts), 1, 3)
-    starts, documents, _ = index.columns(np.arange(index.n_nodes))
-    found = {
-        ngram: tuple(documents[starts[k] : starts[k + 1]]) for k in range(index.n_nodes) for ngram in members(index, k)
-    }
-    assert found == ngram_documents(texts, 1, 3)
+    assert documents_by_ngram(index) == ngram_documents(texts, 1, 3)
 
 
 @given(corpora(), min_dfs, max_lengths, st.sampled_from(["\0", "\0\0"]))
@@ -58,11 +58,7 @@ def test_words_that_documents_share_are_indexed_once(texts, min_df, max_length, 
     whole = NgramIndex.build(stream_of(texts), min_df, max_length)
     repeated = [separator.join([text, text[::-1], text]) for text in texts]
     index = NgramIndex.build(stream_of(repeated), min_df, max_length)
-    starts, documents, _ = index.columns(np.arange(index.n_nodes))
-    found = {
-        ngram: tuple(documents[starts[k] : starts[k + 1]]) for k in range(index.n_nodes) for ngram in members(index, k)
-    }
-    assert found == ngram_documents(repeated, min_df, max_length)
+    assert documents_by_ngram(index) == ngram_documents(repeated, min_df, max_length)
     assert len(index.symbols) <= 2 * len(whole.symbols)
 
 
