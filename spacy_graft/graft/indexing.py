@@ -47,11 +47,7 @@ def feature_space(objective: Objective, least_df: float = 0.0, search: Searches 
         search = searches_in(data.place)
     rarest = {name: int(min(least_df * factor, LARGEST_COUNT - 1)) + 1 for name, factor in data.penalty_factors.items()}
     min_df = {name: max(int(least), rarest[name]) for name, least in data.min_df.items()}
-    names = [name for name in min_df if name not in data.combinations]
-    # The longest stream first, beside no other index: to build an index takes several times its memory.
-    by_length = sorted(names, key=lambda name: -len(data.streams[name].symbols) if name in data.streams else 0)
-    built = {name: index_of(data, name, min_df[name]) for name in by_length}
-    indexes = {name: built[name] for name in names}
+    indexes = indexes_of(data, min_df)
     factors = [data.penalty_factors[name] for name in indexes]
     steering = steering_of(objective, indexes)
     inverses = [
@@ -173,6 +169,15 @@ def vertex_parts(network: Network, objective: Objective, steering: Steering | No
             part.leave_out(steering.denied_names(name, index))
         parts.append(part)
     return parts
+
+
+def indexes_of(data: TrainingData, min_df: Mapping[str, int]) -> dict[str, Index]:
+    """The indexes of all blocks but combinations."""
+    names = [name for name in min_df if name not in data.combinations]
+    # The longest stream first, beside no other index: to build an index takes several times its memory.
+    by_length = sorted(names, key=lambda name: -len(data.streams[name].symbols) if name in data.streams else 0)
+    built = {name: index_of(data, name, min_df[name]) for name in by_length}
+    return {name: built[name] for name in names}
 
 
 def index_of(data: TrainingData, name: str, min_df: int) -> Index:
