@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from naive import ngram_documents, stream_of
+from naive import stream_of
 from spacy_graft.index.ngrams import NgramIndex
 from spacy_graft.search.combinations import CombinationSearch
 from spacy_graft.search.descent import Descent
@@ -20,6 +20,7 @@ from spacy_graft.search.request import SearchRequest
 from spacy_graft.search.violations import Candidates
 from strategies import corpora
 from test_combinations import SmallRoom, index_of, weights_of
+from test_index import text_of
 from test_search import Naive, assert_same, problem
 
 #: Keys wrap around; uncompiled, numpy says so.
@@ -27,24 +28,6 @@ pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered in scalar")
 
 
 # Which n-gram names a column
-
-
-@given(corpora(), st.integers(1, 3))
-def test_of_ngrams_of_one_length_the_first_in_the_order_of_symbols_names_the_column(texts, min_df):
-    index = NgramIndex.build(stream_of(texts), min_df)
-    by_documents: dict[tuple[int, ...], list[str]] = {}
-    for ngram, documents in ngram_documents(texts, min_df).items():
-        by_documents.setdefault(documents, []).append(ngram)
-    chosen = np.flatnonzero(index.distinct)
-    starts, documents, _ = index.columns(chosen)
-    for c, node in enumerate(chosen):
-        ngrams = by_documents[tuple(documents[starts[c] : starts[c + 1]])]
-        assert text_of(index.ngrams([node]).document(0)) == min(ngrams, key=lambda ngram: (len(ngram), ngram))
-        assert text_of(index.longest_ngrams([node]).document(0)) == min(ngrams, key=lambda ngram: (-len(ngram), ngram))
-
-
-def text_of(symbols: np.ndarray) -> str:
-    return "".join(map(chr, symbols))
 
 
 @pytest.mark.parametrize("texts", [["b a", "a b", "c"], ["a b", "b a", "c"]])
