@@ -118,6 +118,26 @@ def dense_optimum(
     return value, *unpack(x)
 
 
+def optimum_of_labels(
+    matrix: np.ndarray,
+    targets: np.ndarray,
+    known: np.ndarray,
+    l1: float,
+    penalty_weights: np.ndarray | None = None,
+    network: np.ndarray | None = None,
+) -> float:
+    """The least objective of labels that do not exclude each other, each a problem of the documents that know it."""
+    total, columns = 0.0, matrix.shape[1]
+    own = np.ones(columns) if penalty_weights is None else penalty_weights
+    # The reference class has no weights: all but forbidden here.
+    of_classes = np.column_stack([np.full(columns, 1e6), own])
+    for target, is_known in zip(targets.T, known.T, strict=True):
+        if len(set(target[is_known])) == 2:
+            both = np.column_stack([1.0 - target, target])
+            total += dense_optimum(matrix, both, is_known.astype(float), l1, 0.0, of_classes, network)[0]
+    return total
+
+
 def one_sign(factor: float | np.ndarray, size: int) -> tuple[np.ndarray, list[tuple[float | None, float | None]]]:
     """Factors of the L1 and bounds of the parts of the weights with one sign; an infinite factor holds them at 0."""
     factors = np.broadcast_to(np.ravel(factor), size)

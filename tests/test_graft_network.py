@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from naive import code_points, dense_optimum, distinct_columns, ngram_documents, softmax
+from naive import code_points, dense_optimum, distinct_columns, ngram_documents, optimum_of_labels, softmax
 from spacy_graft import CoordinateAscent, Grafting, GraftingPath
 from spacy_graft.graft import network as network_module
 from spacy_graft.graft.network import Network, NetworkPenalty
@@ -285,11 +285,7 @@ def test_labels_that_do_not_exclude_each_other(corpus, seed, l1):
     learner = Grafting(l1=l1, tol=1e-7)
     fit = run(learner, replace(training_data(texts, targets, exclusive=False), network=network))
     _, matrix, penalty, form = whole_space(texts, network, learner)
-    total = 0.0
-    for y in range(2):
-        both = np.column_stack([1.0 - targets[:, y], targets[:, y]])
-        by_label = np.column_stack([np.full(len(penalty), 1e6), penalty])
-        total += dense_optimum(matrix, both, np.ones(len(texts)), l1, 0.0, by_label, form)[0]
+    total = optimum_of_labels(matrix, targets, np.ones(targets.shape, np.bool_), l1, penalty, form)
     assert fit.report.objective == pytest.approx(total, abs=1e-4 * (1 + total))
 
 
