@@ -239,6 +239,25 @@ class JudgedPoint:
         return MeanLoss(self.log_loss, self.report.log_loss_error, self.report.difference_error)
 
 
+class PresentPoint(NamedTuple):
+    """The present point of a path, and what judges it.
+
+    Attributes
+    ----------
+    fit : PointFit
+    named : Snapshot
+        Of its solution.
+    held_out : HeldOut
+    scorer : callable
+        Returns the scores of the held-out documents, given probabilities and thresholds of labels.
+    """
+
+    fit: PointFit
+    named: Snapshot
+    held_out: HeldOut
+    scorer: Scorer
+
+
 class Choice:
     """The points of one path that have been judged, and which of them is chosen.
 
@@ -306,40 +325,30 @@ class Choice:
         f1 = float(point.scores.get("cats_macro_f", 0.0))
         return (-point.log_loss if self.learner.metric == "log_loss" else float(point.scores[self.learner.metric]), f1)
 
-    def judge(self, fit: PointFit, named: Snapshot, held_out: HeldOut, scorer: Scorer) -> JudgedPoint:
+    def judge(self, present: PresentPoint) -> JudgedPoint:
         """Judge the present point of a path.
-
-        Parameters
-        ----------
-        fit : PointFit
-        named : Snapshot
-            Of its solution.
-        held_out : HeldOut
-        scorer : callable
-            Returns the scores of the held-out documents, given probabilities and thresholds of labels.
 
         Raises
         ------
         ValueError
             If the metric is no number among the scores.
         """
-        self.baseline = held_out.baseline
+        self.baseline = present.held_out.baseline
         # A path looks for another refit where its points do not get better; the next point may do with what was found.
         # A single point has the one chance.
         least = -math.inf if self.learner.penalty == "l2" else math.inf if self._has_searched else self._least
-        point, trial, self._has_searched = self._judged(fit, named, held_out, scorer, least)
+        point, trial, self._has_searched = self._judged(present, least)
         self._least = min(self._least, trial.log_loss)
         self.points.append(point)
-        for one, loss in zip(self.points, mean_losses([one.losses for one in self.points], held_out), strict=True):
+        losses = mean_losses([one.losses for one in self.points], present.held_out)
+        for one, loss in zip(self.points, losses, strict=True):
             one.report.difference_error = loss.difference_error
         if self.learner.parsimony != "one_se":
             chosen = self.chosen
             self.points = [one if one is chosen else one.without_model() for one in self.points]
         return point
 
-    def take_without(
-        self, blocks: Sequence[str], fit: PointFit, named: Snapshot, held_out: HeldOut, scorer: Scorer
-    ) -> bool:
+    def take_without(self, blocks: Sequence[str], present: PresentPoint) -> bool:
         """Judge a path without some blocks at the chosen point, and choose it if its log-loss is no higher.
 
         Its refit is that of the chosen point; another is looked for only where the temperature says so.
@@ -348,8 +357,7 @@ class Choice:
         ----------
         blocks : sequence of str
             All that are left out.
-        fit, named, held_out, scorer
-            As of :meth:`judge`.
+        present : PresentPoint
 
         Returns
         -------
@@ -357,19 +365,11 @@ class Choice:
             Whether it has been chosen.
         """
         chosen = self.chosen
-        point, *_ = self._judged(fit, named, held_out, scorer)
+        point, *_ = self._judged(present)
         point.report.left_out = list(blocks)
         return self._take(point, is_no_higher(point.log_loss, chosen.log_loss))
 
-    def take_strength(
-        self,
-        strengths: Mapping[str, float],
-        option: str,
-        fit: PointFit,
-        named: Snapshot,
-        held_out: HeldOut,
-        scorer: Scorer,
-    ) -> bool:
+    def take_strength(self, strengths: Mapping[str, float], option: str, present: PresentPoint) -> bool:
         """Judge a fit with another strength at the chosen point, and choose it if its log-loss is lower.
 
         :func:`~spacy_graft.strengths.is_better_strength` says when it is. Its refit is looked for, beginning with that
@@ -381,8 +381,7 @@ class Choice:
             Those of the fit, by option of the learner.
         option : str
             The one that is tried: 0 for a fit without a network, or without word vectors.
-        fit, named, held_out, scorer
-            As of :meth:`judge`.
+        present : PresentPoint
 
         Returns
         -------
@@ -392,9 +391,11 @@ class Choice:
         chosen = self.chosen
         # Where vectors say more than the features, the best refit can be far from that without vectors.
         also = (VECTORS_ALONE,) if option == "vectors_ridge" and self.learner.refit == "auto" else ()
-        point, *_ = self._judged(fit, named, held_out, scorer, -math.inf, also)
+        point, *_ = self._judged(present, -math.inf, also)
         point = replace(point, report=point.report.with_strengths(strengths))
-        is_better = is_better_strength(option, strengths[option], point.losses, chosen.report, chosen.losses, held_out)
+        is_better = is_better_strength(
+            option, strengths[option], point.losses, chosen.report, chosen.losses, present.held_out
+        )
         return self._take(point, is_better)
 
     def _take(self, point: JudgedPoint, is_good: bool) -> bool:
@@ -404,18 +405,13 @@ class Choice:
         return False
 
     def _judged(
-        self,
-        fit: PointFit,
-        named: Snapshot,
-        held_out: HeldOut,
-        scorer: Scorer,
-        least: float = math.inf,
-        also: Sequence[float] = (),
+        self, present: PresentPoint, least: float = math.inf, also: Sequence[float] = ()
     ) -> tuple[JudgedPoint, Trial, bool]:
         """The present point of a path, its trial, and whether a refit was looked for.
 
         One is looked for where the log-loss is not below ``least``, from the present one or from one of ``also``.
         """
+        fit, named, held_out, scorer = present
         trial_of = trials_of(fit, named, held_out)
         trial = min(map(trial_of, [fit.refit, *also]), key=lambda one: one.log_loss)
         searches = self.learner.refit == "auto" and (trial.is_too_far_off or trial.log_loss >= least)

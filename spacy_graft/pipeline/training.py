@@ -30,7 +30,7 @@ from ..model.snapshot import Snapshot
 from ..strengths import choices_of, first_strengths, try_strengths
 from .block_choice import leave_out
 from .checkpoints import Checkpoints
-from .choice import Choice, HeldOut, Scorer
+from .choice import Choice, HeldOut, PresentPoint, Scorer
 from .corpus import DocPair, ExtractedCorpus
 from .folds import cross_validated, splits_of
 from .progress import progress_bar
@@ -422,9 +422,13 @@ class Training:
     def _judge(self, fit: Fit, snapshot: Snapshot) -> None:
         """Judge a point by the held-out documents; ``snapshot`` is that of its solution."""
         assert self.choice is not None
+        self.reports[-1] = self.choice.judge(self._present(fit, snapshot)).report
+
+    def _present(self, fit: Fit, snapshot: Snapshot) -> PresentPoint:
+        """The point of a path, with the snapshot of its solution, and what judges it."""
         assert self.held_out is not None
         assert self._scorer is not None
-        self.reports[-1] = self.choice.judge(cast("PointFit", fit), snapshot, self.held_out, self._scorer).report
+        return PresentPoint(cast("PointFit", fit), snapshot, self.held_out, self._scorer)
 
     def _needs_scorer(self) -> bool:
         """Whether points are judged later on without an evaluation: after the path, or when a fit starts again."""
@@ -532,28 +536,21 @@ class Training:
 
     def _take_strength(self, choice: Choice, option: str, strength: float) -> bool:
         """Whether another strength is better at the chosen point; then that is what is chosen."""
-        assert self.held_out is not None
-        assert self._scorer is not None
         self.strengths = {**self._strengths_of(choice.chosen.report), option: strength}
-        fit = self._path_like(choice.chosen.report)
-        snapshot = self.named(fit.solution())
-        is_taken = choice.take_strength(self.strengths, option, fit, snapshot, self.held_out, self._scorer)
+        is_taken = choice.take_strength(self.strengths, option, self._path_like(choice.chosen.report))
         self.strengths = self._strengths_of(choice.chosen.report)
         return is_taken
 
     def _is_needless(self, choice: Choice, blocks: tuple[str, ...]) -> bool:
         """Whether the chosen point is no worse without these blocks; then that is what is chosen."""
-        assert self.held_out is not None
-        assert self._scorer is not None
         self.left_out = blocks
-        fit = self._path_like(choice.chosen.report)
-        return choice.take_without(blocks, fit, self.named(fit.solution()), self.held_out, self._scorer)
+        return choice.take_without(blocks, self._path_like(choice.chosen.report))
 
-    def _path_like(self, report: Report) -> PointFit:
-        """A new fit at the point of a report, under its refit."""
+    def _path_like(self, report: Report) -> PresentPoint:
+        """A new fit at the point of a report, under its refit, to be judged."""
         fit = self.path_to(report)
         fit.refit = report.refit
-        return fit
+        return self._present(fit, self.named(fit.solution()))
 
     def _retrained(self, chosen: Report, n_held_out: int) -> StepModel:
         """The model of all documents, those held out included, at a point under its refit and adjustment."""
