@@ -24,7 +24,7 @@ from spacy.language import Language
 from spacy.training import Example
 from thinc.api import Config
 
-from conftest import PATH, REPOSITORY, WORDS, Record, make_example, make_nlp, make_records, run, write_jsonl
+from conftest import CONFIG, PATH, REPOSITORY, WORDS, Record, make_example, make_nlp, make_records, run, write_jsonl
 from spacy_graft.cli import common
 from spacy_graft.cli.common import PIPELINE_FILES, TERMINATING, Terminated, held_back, quoted, terminated_in_order
 from spacy_graft.cli.train import LabelsFound, delete, plain_label, replacing, shipped_configs
@@ -741,6 +741,23 @@ def test_labels_are_counted_and_those_that_may_be_the_same_are_named(
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("has_shapes", [False, True])
+def test_word_shapes_are_named_where_digits_are_many(
+    tmp_path: Path, train_records: list[Record], monkeypatch: pytest.MonkeyPatch, has_shapes: bool
+) -> None:
+    monkeypatch.setattr("spacy.cli.train.train", lambda *_: None)
+    records = [{**record, "text": f"{record['text']} 2026-11-29 {i:020}"} for i, record in enumerate(train_records)]
+    config = Config().from_disk(CONFIG, interpolate=False)
+    if has_shapes:
+        shapes = {"@graft_features": "spacy_graft.TokenNgrams.v1", "attr": "SHAPE"}
+        config["components"]["textcat_graft"]["features"] = {**WORDS, "shapes": shapes}
+    config.to_disk(tmp_path / "config.cfg")
+    said = train(
+        write_jsonl(tmp_path / "train.jsonl", records), "--config", tmp_path / "config.cfg", "--output", tmp_path / "m"
+    )
+    assert ("of all characters are digits. If it matters how many" in said) == (not has_shapes)
+
+
 def test_what_texts_and_labels_look_like_is_said(
     tmp_path: Path, train_records: list[Record], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -755,6 +772,7 @@ def test_what_texts_and_labels_look_like_is_said(
     assert 'Is \'food;sport\' several labels? If so, write a list: ["food", "sport"].' in said
     assert f"Empty texts: 1, the first of them {data}, line 11." in said
     assert "Texts of dev that are also in train: 236. The scores on dev will be too good." in said
+    assert "are digits" not in said
     assert "line 13: the text has 5,000 or more symbols in a row without white space" in said
     assert "more documents for dev than to train on: have they been swapped?" in said
 

@@ -15,12 +15,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from string import digits
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ..files import has_lock, hidden_beside, write_whole
-from ..messages import did_you_mean, listed, listed_in_part, printable
+from ..messages import did_you_mean, listed, listed_in_part, percentage, printable
 from .common import (
     CommandError,
     blank_pipeline,
@@ -71,6 +72,8 @@ MOST_LABELS, SEPARATORS = 20, ";|,"
 #: Symbols without white space that spaCy's tokenizer may take seconds for.
 LONG_RUN = 5000
 LONG_RUN_OF_SYMBOLS = re.compile(rf"(?<![^\w\s])[^\w\s]{{{LONG_RUN}}}")
+#: Share of digits among characters from which word shapes are worth a try. In prose it is at most 0.05.
+MANY_DIGITS = 0.1
 
 
 def train_command(
@@ -151,7 +154,8 @@ def train_command(
     check_loop(settings)
     settings = fill_syntax(settings, config, syntax)
     check_files(settings, component, config)
-    found = labels_found(opened_corpora(settings))
+    blocks = settings["components"][component].get("features") or {}
+    found = labels_found(opened_corpora(settings), any(block.get("attr") == "SHAPE" for block in blocks.values()))
     if is_shipped:
         set_kind(settings["components"][component], found, exclusive)
         check_effects(settings, overrides)
@@ -518,6 +522,8 @@ class TextsFound:
         Those without anything but white space.
     first_empty, first_long_run : str, optional
         Where the first of these is, and the first one with a long run of symbols.
+    n_characters, n_digits : int
+        Characters, and the digits from 0 to 9 among them.
     keys : dict of str to array of uint64
         By split, a digest of each text that is not empty: 8 bytes a document.
     """
@@ -525,6 +531,8 @@ class TextsFound:
     n_empty: int = 0
     first_empty: str | None = None
     first_long_run: str | None = None
+    n_characters: int = 0
+    n_digits: int = 0
     keys: dict[str, array[int]] = field(default_factory=lambda: {"train": array("Q"), "dev": array("Q")})
 
     def add(self, text: str, name: str, split: str) -> None:
@@ -538,9 +546,13 @@ class TextsFound:
             self.first_empty = self.first_empty or name
         if self.first_long_run is None and len(text) >= LONG_RUN and LONG_RUN_OF_SYMBOLS.search(text):
             self.first_long_run = name
+        self.n_characters += len(text)
+        self.n_digits += sum(map(text.count, digits))
 
-    def lines(self) -> Iterator[str]:
-        """Say where texts are empty, which are in both splits, and where reading will take long."""
+    def lines(self, has_shapes: bool) -> Iterator[str]:
+        """Say where texts are empty, which are in both splits, where reading will take long, and whether there are many
+        digits, unless features tell their number.
+        """
         import numpy as np
 
         from ..held_out import MOST_COPIES
@@ -559,10 +571,16 @@ class TextsFound:
                 f"{self.first_long_run}: the text has {LONG_RUN:,} or more symbols in a row without white space. "
                 f"spaCy's tokenizer may take time in proportion to the square of their number: shorten such runs."
             )
+        if not has_shapes and self.n_digits > MANY_DIGITS * self.n_characters:
+            yield (
+                f"{percentage(self.n_digits / self.n_characters)} of all characters are digits. If it matters how many "
+                f"there are in a word, add n-grams of word shapes to the features of a config that spacy-graft "
+                f"init-config writes: spacy_graft.TokenNgrams.v1 with attr SHAPE and penalty_factor 1.5."
+            )
 
 
-def labels_found(corpora: dict[str, JsonlCorpus]) -> LabelsFound:
-    """Read and check the corpora."""
+def labels_found(corpora: dict[str, JsonlCorpus], has_shapes: bool) -> LabelsFound:
+    """Read and check the corpora, for a component with or without features of word shapes."""
     counts, found, texts, of_dev = {}, LabelsFound(), TextsFound(), Counter[str]()
     for split, corpus in corpora.items():
         counts[split] = 0
@@ -594,7 +612,7 @@ def labels_found(corpora: dict[str, JsonlCorpus]) -> LabelsFound:
     print_message(f"{counts['train']:,} documents to train on, {counts['dev']:,} for dev{held_out}.")
     if counts["dev"] > counts["train"]:
         print_message("There are more documents for dev than to train on: have they been swapped?")
-    for line in (*found.lines(), *texts.lines()):
+    for line in (*found.lines(), *texts.lines(has_shapes)):
         print_message(line)
     return found
 

@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache, partial
 from pathlib import Path
 from shutil import disk_usage
+from threading import Lock
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,6 +49,8 @@ BYTES_OF_SYMBOL, BYTES_OF_NODE = 10, 37
 BYTES_OF_TEXT = 6
 #: Arrays of the text that shards are made of.
 TEXT_ARRAYS = ("symbols", "words", "alphabet", "ends", "bounds", "documents")
+#: Held by the thread that reads the header of a file: Python 3.11 can fail (SystemError) if several parse at once.
+READING_HEADER = Lock()
 TOO_MANY_FILES = (errno.EMFILE, errno.ENFILE)
 MANIFEST, OWNER_FILE, PLAN, SHARDS = "manifest.json", "owner.json", "plan.json", "shards"
 
@@ -369,7 +372,8 @@ def unchanged_array(path: Path, crc32: int) -> np.ndarray:
 
 def mapped_array(path: Path) -> np.ndarray:
     """The array of a NumPy file, mapped into memory."""
-    return np.asarray(np.load(path, mmap_mode="c"))
+    with READING_HEADER:
+        return np.asarray(np.load(path, mmap_mode="c"))
 
 
 def shard_of(values: dict[str, Any]) -> Shard:
