@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -43,6 +44,9 @@ REFIT_FACTOR, STRONGEST_REFIT = 4.0, 2.0**11
 #: Points without a lower log-loss after which a path ends, and the first point at which it may do so: those before have
 #: few features, whose log-loss on few documents is a matter of luck, and cost little.
 PATIENCE, LEAST_POINTS = 2, 8
+#: A path also ends after so many points of at least ``MANY_FEATURES`` that have hardly more than the one before: there
+#: are no more that could enter, as with names and other texts of a few words.
+MANY_FEATURES, HARDLY_MORE = 1000, 1.01
 #: What a temperature T costs besides log-loss: PRIOR (1/T - 1 - log 1/T) nats in all. Without it, one document whose
 #: score is near 0 would ask for a temperature near 0; from some ten documents on it hardly matters.
 PRIOR = 0.5
@@ -484,7 +488,7 @@ def mean_losses(losses: Sequence[np.ndarray], judge: Judge) -> list[MeanLoss]:
 
 
 def is_exhausted(losses: Sequence[float], sizes: Sequence[int]) -> bool:
-    """Whether the last log-losses of a path, which has enough points, are not below an earlier one.
+    """Whether the last points of a path have no log-loss below an earlier one, or hardly any more features.
 
     Points before the first one with features do not count: where a ridge is large, there can be many.
 
@@ -496,6 +500,9 @@ def is_exhausted(losses: Sequence[float], sizes: Sequence[int]) -> bool:
     """
     if len(losses) < LEAST_POINTS:
         return False
+    last = sizes[-PATIENCE - 1 :]
+    if last[0] >= MANY_FEATURES and all(size <= HARDLY_MORE * before for before, size in pairwise(last)):
+        return True
     n_empty = next((number for number, size in enumerate(sizes) if size), len(sizes))
     return len(losses) - 1 - max(int(np.argmin(losses)), n_empty) >= PATIENCE
 

@@ -566,6 +566,17 @@ def test_a_path_does_not_end_before_it_has_features() -> None:
     assert ends([*[1.0] * 12, 1.5, 1.5, 1.5], n_empty=12)
 
 
+def test_a_path_ends_where_no_features_come() -> None:
+    losses = [float(-k) for k in range(12)]
+    grown = [2000, 4000, 6000, 7000, 7500, 7600, 7700, 7800, 7900]
+    assert not is_exhausted(losses[:9], grown)
+    assert not is_exhausted(losses[:10], [*grown, 7950])
+    assert is_exhausted(losses[:11], [*grown, 7950, 7950])
+    assert not is_exhausted(losses[:11], [*grown, 7950, 8100])
+    # Fewer may be all that tells the frequent labels: those of rare ones come at smaller strengths.
+    assert not is_exhausted(losses, [30] * 12)
+
+
 def test_which_point_parsimony_asks_for() -> None:
     means, errors, of_differences = [3.0, 1.3, 1.0, 1.05, 1.1], [0.5, 0.4, 0.3, 0.2, 0.1], [0.9, 0.2, 0.0, 0.06, 0.09]
     losses = list(map(MeanLoss, means, errors, of_differences))

@@ -338,7 +338,7 @@ class GraftingPath(PenaltySettings):
     max_features : int, optional
         The path ends with the first model that would have more features. It is replaced by one that has nearly as
         many, at a strength between this and the one before. It also ends when held-out documents are not predicted
-        better any more (:class:`spacy_graft.pipeline.choice.Choice`).
+        better any more, or hardly any features come (:func:`spacy_graft.held_out.is_exhausted`).
     refit : float or ``"auto"``, optional
         Strength of the L2 penalty under which the selected features of each point are fitted again, without L1 (relaxed
         lasso, Meinshausen 2007). ``auto``: the one with the least log-loss on held-out documents; without them,
