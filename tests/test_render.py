@@ -576,6 +576,15 @@ def test_documents_without_a_label_are_not_judged(fitted: Language, dev_records:
         assert dataset_figures(component, examples, False) == figures
 
 
+def test_several_labels_that_exclude_each_other_are_warned_of(fitted: Language, dev_records: list[Record]) -> None:
+    component = fitted.get_pipe("textcat_graft")
+    assert isinstance(component, TextCatGraft)
+    examples = make_examples(fitted, dev_records[:20])
+    examples[3].reference.cats = {"food": 1.0, "music": 1.0, "sport": 0.0}
+    with pytest.warns(UserWarning, match="1 of 20 documents have several labels, and those of the component exclude"):
+        assert dataset_figures(component, examples, False).n_judged == 20
+
+
 def test_a_data_set_with_other_labels_is_refused(fitted: Language) -> None:
     component = fitted.get_pipe("textcat_graft")
     assert isinstance(component, TextCatGraft)

@@ -68,8 +68,8 @@ def dataset_figures(component: TextCatGraft, examples: Iterable[Example], fragme
     Warns
     -----
     UserWarning
-        If they are those of dev, which the model was trained on in the end; or if some have other labels than the
-        component.
+        If they are those of dev, which the model was trained on in the end; if some have other labels than the
+        component; or several where labels exclude each other.
     """
     labels: set[str] = set()
     present: Counter[tuple[str, str]] = Counter()
@@ -77,13 +77,14 @@ def dataset_figures(component: TextCatGraft, examples: Iterable[Example], fragme
     errors: list[ExplainedError] = []
     wrong: set[int] = set()
     judged: list[str] = []
-    n_documents = n_errors = n_unknown = 0
+    n_documents = n_errors = n_unknown = n_several = 0
     for n_documents, example in enumerate(examples, start=1):
         labels.update(example.reference.cats)
         if is_judged := can_judge(component, example):
             judged.append(document_text(example.reference))
         elif any(example.reference.cats.values()):
             n_unknown += 1
+        n_several += component.exclusive and n_right_labels(component, example) > 1
         names: set[tuple[str, str]] = set()
         deciding: set[tuple[str, str]] = set()
         for decision in decisions_about(component, n_documents, example):
@@ -107,6 +108,12 @@ def dataset_figures(component: TextCatGraft, examples: Iterable[Example], fragme
             f"and are not among those that are judged. Its labels: {listed(component.labels)}.",
             stacklevel=3,
         )
+    if n_several:
+        warnings.warn(
+            f"[{component.name}] {n_several} of {n_documents} documents have several labels, and those of the "
+            f"component exclude each other: the first is taken for the right one. Correct the labels.",
+            stacklevel=3,
+        )
     ranked = sorted(decided, key=lambda name: -len(decided[name]))
     return DatasetFigures(
         n_documents,
@@ -124,6 +131,11 @@ def no_label(component: TextCatGraft, n_documents: int, found: Iterable[str]) ->
         f"None of the {n_documents} documents has a label of the component {component.name!r}. Its labels: "
         f"{listed(component.labels)}; those of the documents: {listed(dict.fromkeys(found))}."
     )
+
+
+def n_right_labels(component: TextCatGraft, example: Example) -> int:
+    """How many labels of a component a document has for certain."""
+    return sum(example.reference.cats.get(label, 0.0) == 1.0 for label in component.labels)
 
 
 def named_parts(explanation: LabelExplanation, fragments: bool) -> Iterator[tuple[tuple[str, str], float]]:
