@@ -383,11 +383,15 @@ def test_weights_beside_other_components(caplog: pytest.LogCaptureFixture) -> No
 def test_signals_keep_what_was_there(tmp_path: Path, number: signal.Signals) -> None:
     (tmp_path / "model-best").mkdir()
     (tmp_path / "model-best" / "meta.json").write_text("before")
-    with pytest.raises(Terminated) as ended, terminated_in_order(), replacing(tmp_path):  # noqa: PT012
-        (tmp_path / "model-best" / "meta.json").write_text("after")
-        (tmp_path / "model-last").mkdir()
-        os.kill(os.getpid(), number)
-        time.sleep(5)
+    before = signal.signal(number, signal.SIG_DFL)  # these tests may run after nohup
+    try:
+        with pytest.raises(Terminated) as ended, terminated_in_order(), replacing(tmp_path):  # noqa: PT012
+            (tmp_path / "model-best" / "meta.json").write_text("after")
+            (tmp_path / "model-last").mkdir()
+            os.kill(os.getpid(), number)
+            time.sleep(5)
+    finally:
+        signal.signal(number, before)
     assert ended.value.code == 128 + number
     assert [path.name for path in tmp_path.iterdir()] == ["model-best"]
     assert (tmp_path / "model-best" / "meta.json").read_text() == "before"
