@@ -43,7 +43,8 @@ PACKAGES = {
 CONFIGS = Path(__file__).parent.parent / "configs"
 #: The option of a script that names the data sets.
 DataFolder = Annotated[
-    Path, typer.Option(help="Folder of the data sets, with NLTK's in nltk_data.", exists=True, file_okay=False)
+    Path,
+    typer.Option(help="Folder of the data sets; some scripts need NLTK's in it.", exists=True, file_okay=False),
 ]
 #: Dots an inch of plots, and how many colours they have.
 RESOLUTION, COLOURS = 130, 64

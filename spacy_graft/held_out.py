@@ -44,9 +44,9 @@ REFIT_FACTOR, STRONGEST_REFIT = 4.0, 2.0**11
 #: Points without a lower log-loss after which a path ends, and the first point at which it may do so: those before have
 #: few features, whose log-loss on few documents is a matter of luck, and cost little.
 PATIENCE, LEAST_POINTS = 2, 8
-#: A path also ends after so many points of at least ``MANY_FEATURES`` that have hardly more than the one before: there
-#: are no more that could enter, as with names and other texts of a few words.
-MANY_FEATURES, HARDLY_MORE = 1000, 1.01
+#: A path also ends after so many points at which hardly more has entered than at the one before, if that was so much:
+#: there is nothing left that could, as with names and other texts of a few words.
+MUCH, HARDLY_MORE = 1000, 1.01
 #: What a temperature T costs besides log-loss: PRIOR (1/T - 1 - log 1/T) nats in all. Without it, one document whose
 #: score is near 0 would ask for a temperature near 0; from some ten documents on it hardly matters.
 PRIOR = 0.5
@@ -330,21 +330,26 @@ def stronger(refits: Sequence[float | None], losses: Sequence[float]) -> float |
     return last * REFIT_FACTOR
 
 
-def points_of_fold(path: Iterable[tuple[FoldPoint, float]]) -> list[FoldPoint]:
-    """The points of the path of one fold, until their log-loss, which stands beside them, does not fall any more."""
+def points_of_fold(path: Iterable[tuple[FoldPoint, float, int]]) -> list[FoldPoint]:
+    """The points of the path of one fold, until it is exhausted.
+
+    Beside each point stand its log-loss and :func:`n_entered`.
+    """
     points: list[FoldPoint] = []
     losses: list[float] = []
-    for point, log_loss in path:
+    sizes: list[int] = []
+    for point, log_loss, size in path:
         points.append(point)
         losses.append(log_loss)
-        if is_exhausted(losses, [of.n_features for of in points]):
+        sizes.append(size)
+        if is_exhausted(losses, sizes):
             break
     return points
 
 
 def scored_points(
     points: Iterable[PointFit], scorer: SolutionScorer, judge: Judge, tempered: bool, alone: bool
-) -> Iterator[tuple[FoldPoint, float]]:
+) -> Iterator[tuple[FoldPoint, float, int]]:
     """The points of a path as held-out documents see them, for :func:`points_of_fold`.
 
     Parameters
@@ -372,7 +377,7 @@ def scored_points(
         if alone:
             verdict = judged(point.scores, losses, point.refits, judge)
             point = point._replace(scores=point.scores[:, :0], verdict=verdict)
-        yield point, min(losses)
+        yield point, min(losses), n_entered(fit.report, fit.learner, judge.exclusive)
 
 
 def scorer_of_refits(fit: PointFit, scorer: SolutionScorer) -> Callable[[float | None], np.ndarray]:
@@ -488,7 +493,7 @@ def mean_losses(losses: Sequence[np.ndarray], judge: Judge) -> list[MeanLoss]:
 
 
 def is_exhausted(losses: Sequence[float], sizes: Sequence[int]) -> bool:
-    """Whether the last points of a path have no log-loss below an earlier one, or hardly any more features.
+    """Whether the last points of a path have no log-loss below an earlier one, or hardly more has entered at them.
 
     Points before the first one with features do not count: where a ridge is large, there can be many.
 
@@ -496,15 +501,20 @@ def is_exhausted(losses: Sequence[float], sizes: Sequence[int]) -> bool:
     ----------
     losses : sequence of float
     sizes : sequence of int
-        Features of each point.
+        Of each point, :func:`n_entered`.
     """
     if len(losses) < LEAST_POINTS:
         return False
     last = sizes[-PATIENCE - 1 :]
-    if last[0] >= MANY_FEATURES and all(size <= HARDLY_MORE * before for before, size in pairwise(last)):
+    if last[0] >= MUCH and all(size <= HARDLY_MORE * before for before, size in pairwise(last)):
         return True
     n_empty = next((number for number, size in enumerate(sizes) if size), len(sizes))
     return len(losses) - 1 - max(int(np.argmin(losses)), n_empty) >= PATIENCE
+
+
+def n_entered(report: Report, learner: GraftingPath, exclusive: bool) -> int:
+    """Features that have entered a model, if a refit gives all labels weights for each; otherwise, weights."""
+    return report.n_active if exclusive and learner.refit is not None else report.n_pairs
 
 
 def parsimonious(

@@ -29,6 +29,7 @@ from spacy_graft.held_out import (
     judged_together,
     lowest_of_parabola,
     mean_losses,
+    n_entered,
     parsimonious,
 )
 from spacy_graft.pipeline import training
@@ -575,6 +576,9 @@ def test_a_path_ends_where_no_features_come() -> None:
     assert not is_exhausted(losses[:11], [*grown, 7950, 8100])
     # Fewer may be all that tells the frequent labels: those of rare ones come at smaller strengths.
     assert not is_exhausted(losses, [30] * 12)
+    report = Report(n_active=5, n_pairs=9)
+    assert n_entered(report, GraftingPath(), exclusive=True) == 5
+    assert n_entered(report, GraftingPath(), exclusive=False) == n_entered(report, GraftingPath(refit=None), True) == 9
 
 
 def test_which_point_parsimony_asks_for() -> None:

@@ -46,11 +46,11 @@ from conftest import (
 from spacy_graft.cli import init_config as init_config_module
 from spacy_graft.cli import warm as warm_module
 from spacy_graft.cli.app import app
-from spacy_graft.cli.common import CommandError, Terminated, quoted, terminated_in_order
+from spacy_graft.cli.common import ENDING, CommandError, Terminated, quoted, terminated_in_order
 from spacy_graft.cli.features import write_csv
 from spacy_graft.cli.init_config import CorpusSize, complete_config
 from spacy_graft.cli.inputs import InputText, OnError
-from spacy_graft.cli.streaming import ZONE_TEXTS, TextStream
+from spacy_graft.cli.streaming import ZONE_TEXTS, TextStream, begin_process
 from spacy_graft.cli.syntax import add_syntax
 from spacy_graft.cli.texts import TextLines
 from spacy_graft.explain.features import Feature
@@ -458,6 +458,24 @@ def test_a_signal_while_a_process_begins_comes_after_it(fitted: Language, number
     finally:
         signal.signal(signal.SIGINT, before)
     assert begun == [number]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
+def test_processes_leave_the_signals_of_a_terminal_to_the_one_that_began_them(fitted: Language) -> None:
+    stream = TextStream(fitted, lambda doc: doc.text, OnError.fail)
+    before = {number: signal.getsignal(number) for number in ENDING}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("spacy_graft.cli.streaming.end_after_parent", lambda: None)
+        begin_process(stream)
+    try:
+        assert {number: signal.getsignal(number) for number in ENDING} == {
+            signal.SIGINT: signal.SIG_IGN,
+            signal.SIGTERM: signal.SIG_DFL,
+            signal.SIGHUP: signal.SIG_IGN,
+        }
+    finally:
+        for number, action in before.items():
+            signal.signal(number, action)
 
 
 @pytest.mark.slow

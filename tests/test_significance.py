@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from spacy.training import Example
 from conftest import Record, make_example, write_jsonl
 from naive import stream_of
 from spacy_graft import GraftClassifier, GraftTextClassifier, significance
+from spacy_graft.associations import TestedCorpus
 from spacy_graft.checks import SignificanceReport, association
 from spacy_graft.cli.association import renderables
 from spacy_graft.extract.bags import Bags
@@ -127,6 +129,12 @@ def test_probabilities_of_two_labels_are_two_sides_of_one_test() -> None:
     assert found.n_tested == expected.n_tested == report_of(given).n_tested
     assert [(f.label, f.text) for f in found.features] == [(f.label, f.text) for f in expected.features]
     assert [f.z for f in found.features] == pytest.approx([f.z for f in expected.features])
+
+
+def test_values_that_miss_1_by_rounding_are_of_two_sides() -> None:
+    targets = np.array([[0.5, np.nextafter(0.5, 0.0)], [1.0, 0.0]])
+    data: Any = SimpleNamespace(targets=targets, known=np.ones(targets.shape, np.bool_))
+    assert TestedCorpus(data, np.zeros(2, np.int64), ["a"]).has_two_sides
 
 
 def test_more_labels_have_features_of_both_signs() -> None:

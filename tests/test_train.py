@@ -26,7 +26,7 @@ from thinc.api import Config
 
 from conftest import CONFIG, PATH, REPOSITORY, WORDS, Record, make_example, make_nlp, make_records, run, write_jsonl
 from spacy_graft.cli import common
-from spacy_graft.cli.common import PIPELINE_FILES, TERMINATING, Terminated, held_back, quoted, terminated_in_order
+from spacy_graft.cli.common import PIPELINE_FILES, Terminated, held_back, quoted, terminated_in_order
 from spacy_graft.cli.train import LabelsFound, delete, plain_label, replacing, shipped_configs
 from spacy_graft.pipeline.loop import is_loop_of_spacy, suit_loop
 from spacy_graft.pipeline.textcat import TextCatGraft
@@ -379,7 +379,8 @@ def test_weights_beside_other_components(caplog: pytest.LogCaptureFixture) -> No
         assert ("[training.score_weights] has 'cats_score'" in caplog.text) == changed
 
 
-@pytest.mark.parametrize("number", TERMINATING)
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_signals_keep_what_was_there(tmp_path: Path, number: signal.Signals) -> None:
     (tmp_path / "model-best").mkdir()
     (tmp_path / "model-best" / "meta.json").write_text("before")
@@ -399,11 +400,11 @@ def test_signals_keep_what_was_there(tmp_path: Path, number: signal.Signals) -> 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such signals")
 def test_a_hang_up_that_is_ignored_stays_so() -> None:
-    """As after ``nohup``."""
+    """As after ``nohup``; programs that are begun meanwhile ignore it too."""
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
-        with terminated_in_order():
-            signal.raise_signal(signal.SIGHUP)
+        with terminated_in_order(), held_back():
+            assert signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
     finally:
         signal.signal(signal.SIGHUP, before)
 
@@ -744,7 +745,6 @@ def test_labels_are_counted_and_those_that_may_be_the_same_are_named(
     assert "2 of the documents do not have exactly one label, the first of them line 18." in said
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("has_shapes", [False, True])
 def test_word_shapes_are_named_where_digits_are_many(
     tmp_path: Path, train_records: list[Record], monkeypatch: pytest.MonkeyPatch, has_shapes: bool
@@ -753,7 +753,8 @@ def test_word_shapes_are_named_where_digits_are_many(
     records = [{**record, "text": f"{record['text']} 2026-11-29 {i:020}"} for i, record in enumerate(train_records)]
     config = Config().from_disk(CONFIG, interpolate=False)
     if has_shapes:
-        shapes = {"@graft_features": "spacy_graft.TokenNgrams.v1", "attr": "SHAPE"}
+        config["vars"] = {"attr": "SHAPE"}
+        shapes = {"@graft_features": "spacy_graft.TokenNgrams.v1", "attr": "${vars.attr}"}
         config["components"]["textcat_graft"]["features"] = {**WORDS, "shapes": shapes}
     config.to_disk(tmp_path / "config.cfg")
     said = train(
@@ -762,6 +763,7 @@ def test_word_shapes_are_named_where_digits_are_many(
     assert ("of all characters are digits. If it matters how many" in said) == (not has_shapes)
 
 
+@pytest.mark.slow
 def test_what_texts_and_labels_look_like_is_said(
     tmp_path: Path, train_records: list[Record], monkeypatch: pytest.MonkeyPatch
 ) -> None:

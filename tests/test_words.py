@@ -174,6 +174,7 @@ def test_segments_of_a_text() -> None:
     assert words("ร้านดี a❤️, か\u3099x") == ["ร้", "า", "น", "ดี", "a", "❤️", ",", "か\u3099", "x"]
     assert words("❤️ a ❤️") == ["❤️", "a", "❤️"]
     assert words("👩\u200d💻 \u0301 \u0301a") == ["👩\u200d", "💻", "\u0301", "\u0301a"]
+    assert words("x\u0e31") == ["x\u0e31"]
     doc = Doc(Vocab(), ["❤", "\ufe0f", "ok"], spaces=[False, True, False])
     assert [doc.text[start:end] for start, end in segmented_doc(doc).words.tolist()] == ["❤️", "ok"]
 

@@ -97,7 +97,12 @@ def terminated_in_order() -> AbstractContextManager[None]:
             last = now
             raise Terminated(number)
 
-    return handled_by(terminate, *(number for number in TERMINATING if signal.getsignal(number) != signal.SIG_IGN))
+    return handled_by(terminate, *heeded(TERMINATING))
+
+
+def heeded(numbers: Iterable[signal.Signals]) -> Iterator[signal.Signals]:
+    """Those of some signals that are not ignored. Programs that are begun meanwhile are to ignore the others too."""
+    return (number for number in numbers if signal.getsignal(number) != signal.SIG_IGN)
 
 
 @contextmanager
@@ -119,7 +124,7 @@ def held_back() -> Iterator[None]:
     """Let signals of :data:`ENDING` wait. While a process is forked, Python would discard the exceptions they raise."""
     waiting: list[int] = []
     try:
-        with handled_by(lambda number, _: waiting.append(number), *ENDING):
+        with handled_by(lambda number, _: waiting.append(number), *heeded(ENDING)):
             yield
     finally:
         for number in dict.fromkeys(waiting):
@@ -285,7 +290,7 @@ def blank_pipeline(lang: str, tokenizer: dict[str, Any] | None = None) -> Langua
     try:
         nlp = spacy.blank(lang, config={} if tokenizer is None else {"nlp": {"tokenizer": tokenizer}})
     except Exception as error:  # languages import optional packages, which can raise anything
-        hint = " Give xx for the rules that most languages share." if "[E048]" in str(error) else ""
+        hint = ". Give xx for the rules that most languages share." if "[E048]" in str(error) else ""
         raise CommandError(f"There is no tokenizer for the language {lang!r}: {error}{hint}") from error
     take_long_texts(nlp)
     return nlp

@@ -135,12 +135,13 @@ own_stream: TextStream[Any] | None = None
 def begin_process(stream: TextStream[Any]) -> None:
     """Make a process ready for :func:`results_of`.
 
-    Ctrl-C goes to all processes of a terminal; the one that this works for ends it. If that is killed, so is this.
+    Ctrl-C and a hang-up go to all processes of a terminal; the one that this works for ends it. If that is killed, so
+    is this.
     """
     global own_stream
     own_stream = stream
-    for number in ENDING:
-        signal.signal(number, signal.SIG_IGN)  # terminals send them to all processes
+    for number in {*ENDING} - {signal.SIGTERM}:  # terminals send these to all processes
+        signal.signal(number, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     Thread(target=end_after_parent, daemon=True).start()
 

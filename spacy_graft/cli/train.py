@@ -72,8 +72,8 @@ MOST_LABELS, SEPARATORS = 20, ";|,"
 #: Symbols without white space that spaCy's tokenizer may take seconds for.
 LONG_RUN = 5000
 LONG_RUN_OF_SYMBOLS = re.compile(rf"(?<![^\w\s])[^\w\s]{{{LONG_RUN}}}")
-#: Share of digits among characters from which word shapes are worth a try. In prose it is at most 0.05.
-MANY_DIGITS = 0.1
+#: Digits, and their share of all characters from which word shapes are worth a try. In prose it is at most 0.05.
+DIGITS, MANY_DIGITS = digits.encode(), 0.1
 
 
 def train_command(
@@ -154,7 +154,7 @@ def train_command(
     check_loop(settings)
     settings = fill_syntax(settings, config, syntax)
     check_files(settings, component, config)
-    blocks = settings["components"][component].get("features") or {}
+    blocks = settings.interpolate()["components"][component].get("features") or {}
     found = labels_found(opened_corpora(settings), any(block.get("attr") == "SHAPE" for block in blocks.values()))
     if is_shipped:
         set_kind(settings["components"][component], found, exclusive)
@@ -547,7 +547,8 @@ class TextsFound:
         if self.first_long_run is None and len(text) >= LONG_RUN and LONG_RUN_OF_SYMBOLS.search(text):
             self.first_long_run = name
         self.n_characters += len(text)
-        self.n_digits += sum(map(text.count, digits))
+        data = text.encode("utf-8", "surrogatepass")
+        self.n_digits += len(data) - len(data.translate(None, DIGITS))
 
     def lines(self, has_shapes: bool) -> Iterator[str]:
         """Say where texts are empty, which are in both splits, where reading will take long, and whether there are many

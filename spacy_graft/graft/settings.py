@@ -345,7 +345,7 @@ class GraftingPath(PenaltySettings):
         :data:`FIRST_REFIT`. None keeps the weights of the path.
     metric : str
         What chooses among the points: ``log_loss`` of held-out documents, or a score of the component's scorer, such
-        as ``cats_macro_f``; the larger is the better one. The path ends by the log-loss in any case. Without dev
+        as ``cats_macro_f``; the larger is the better one. It does not end the path. Without dev
         documents (``fit`` alone, classifiers) folds choose by the log-loss, and this is not looked at.
     parsimony : str or int
         Which point is chosen: ``best``, with log-loss the last one within a standard error of the difference to the

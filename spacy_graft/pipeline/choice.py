@@ -24,6 +24,7 @@ from ..held_out import (
     is_small,
     lowest_of_parabola,
     mean_losses,
+    n_entered,
     parsimonious,
 )
 from ..model.snapshot import Snapshot, scorer_of_solutions
@@ -282,6 +283,8 @@ class Choice:
         self._least_choice = before.scores()[CHOICE] if before is not None and before.points else -math.inf
         #: Log-loss of the shares of labels among the held-out documents.
         self.baseline = 0.0
+        #: Of each point, what tells whether more enters.
+        self._sizes: list[int] = []
         #: The least log-loss so far, and whether another refit was looked for at the last point.
         self._least, self._has_searched = math.inf, False
         #: The chosen point with another network, or without blocks that it does not need.
@@ -289,8 +292,8 @@ class Choice:
 
     @property
     def is_exhausted(self) -> bool:
-        """Whether the last points have not lowered the log-loss."""
-        return is_exhausted([point.log_loss for point in self.points], [point.report.n_active for point in self.points])
+        """Whether the last points have not lowered the log-loss, or hardly more has entered at them."""
+        return is_exhausted([point.log_loss for point in self.points], self._sizes)
 
     @property
     def best(self) -> JudgedPoint:
@@ -340,6 +343,7 @@ class Choice:
         point, trial, self._has_searched = self._judged(present, least)
         self._least = min(self._least, trial.log_loss)
         self.points.append(point)
+        self._sizes.append(n_entered(point.report, self.learner, present.held_out.exclusive))
         losses = mean_losses([one.losses for one in self.points], present.held_out)
         for one, loss in zip(self.points, losses, strict=True):
             one.report.difference_error = loss.difference_error

@@ -17,7 +17,7 @@ from ..extract.unread import document_text
 from ..messages import listed
 from ..metrics import LEAST_RIGHT
 from .judging import can_judge, warn_of_trained
-from .targets import is_complete
+from .targets import SUM_TOLERANCE, is_complete, sum_of
 from .textcat import TextCatGraft, TextCatGraftMultilabel
 
 #: Errors that are shown, the most confident ones.
@@ -72,6 +72,7 @@ def dataset_figures(component: TextCatGraft, examples: Iterable[Example], fragme
         component; or several where labels exclude each other.
     """
     labels: set[str] = set()
+    own = frozenset(component.labels)
     present: Counter[tuple[str, str]] = Counter()
     decided: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
     errors: list[ExplainedError] = []
@@ -84,7 +85,7 @@ def dataset_figures(component: TextCatGraft, examples: Iterable[Example], fragme
             judged.append(document_text(example.reference))
         elif any(example.reference.cats.values()):
             n_unknown += 1
-        n_several += component.exclusive and n_right_labels(component, example) > 1
+        n_several += component.exclusive and sum_of(example.reference.cats, own) > 1.0 + SUM_TOLERANCE
         names: set[tuple[str, str]] = set()
         deciding: set[tuple[str, str]] = set()
         for decision in decisions_about(component, n_documents, example):
@@ -131,11 +132,6 @@ def no_label(component: TextCatGraft, n_documents: int, found: Iterable[str]) ->
         f"None of the {n_documents} documents has a label of the component {component.name!r}. Its labels: "
         f"{listed(component.labels)}; those of the documents: {listed(dict.fromkeys(found))}."
     )
-
-
-def n_right_labels(component: TextCatGraft, example: Example) -> int:
-    """How many labels of a component a document has for certain."""
-    return sum(example.reference.cats.get(label, 0.0) == 1.0 for label in component.labels)
 
 
 def named_parts(explanation: LabelExplanation, fragments: bool) -> Iterator[tuple[tuple[str, str], float]]:

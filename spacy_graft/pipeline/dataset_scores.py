@@ -110,8 +110,8 @@ def dataset_scores(component: TextCatGraft, examples: list[Example]) -> DatasetS
     counted = mask(targets, known, component.exclusive)
     rows = counted.any(axis=1)
     # Without example weights: a document is a document.
-    arrays, exclusive = (predict_examples(component, documents), targets, known), component.exclusive
-    probabilities = arrays[0]
+    probabilities, exclusive = predict_examples(component, documents), component.exclusive
+    arrays = (probabilities, targets, known)
     losses = document_losses(*arrays, exclusive=exclusive)[rows]
     right = component.decisions(targets) if component.exclusive else targets >= LEAST_RIGHT
     predicted, annotated = (component.decisions(probabilities) & counted)[rows], (right & counted)[rows]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -57,6 +57,11 @@ def positive_labels(cats: Mapping[str, float]) -> frozenset[str]:
 def sum_to_one(targets: Iterable[float]) -> bool:
     """Whether targets sum to 1, as those of exclusive labels."""
     return abs(sum(targets) - 1.0) <= SUM_TOLERANCE
+
+
+def sum_of(cats: Mapping[str, float], labels: Collection[str]) -> float:
+    """The sum of the targets of some labels."""
+    return sum(value for label, value in cats.items() if label in labels)
 
 
 def document_name(doc: Doc) -> str:

@@ -11,7 +11,6 @@
     typeof a === typeof b ? (a < b ? -1 : a > b ? 1 : 0) : typeof a === "number" ? -1 : 1;
 
   for (const head of document.querySelectorAll(".graft thead th")) {
-    if (!head.textContent) continue;
     const sort = () => {
       const body = head.closest("table").tBodies[0];
       const falls = head.ariaSort !== "descending";
