@@ -92,5 +92,7 @@ def pieces_of(value: Any) -> Iterable[Any]:
         yield f"list {len(value)}:".encode()
         for member in value:
             yield from pieces_of(member)
+    elif isinstance(value, set | frozenset):
+        yield from pieces_of(["set", *sorted(map(digest_of, value))])
     else:
         raise TypeError(f"There is no digest of {value!r}, a {type(value).__name__}.")

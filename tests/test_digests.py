@@ -1,8 +1,8 @@
-"""Sketches of texts, by which others are known again."""
+"""Digests of values, and sketches of texts, by which others are known again."""
 
 from __future__ import annotations
 
-from spacy_graft.digests import SKETCHED, share_in_sketch, sketch_of
+from spacy_graft.digests import SKETCHED, digest_of, share_in_sketch, sketch_of
 
 
 def texts_of(begin: int, end: int) -> list[str]:
@@ -28,3 +28,10 @@ def test_of_many_texts_it_is_about_right() -> None:
     assert share_in_sketch(texts_of(0, 2000), sketch, 4) == 1.0
     assert 0.3 < share_in_sketch(texts_of(2500, 7500), sketch, 4) < 0.7
     assert share_in_sketch(texts_of(5000, 9000), sketch, 4) == 0.0
+
+
+def test_sets_have_digests_whatever_their_order() -> None:
+    names = [str(number) for number in range(100)]
+    digest = digest_of(set(names))
+    assert digest == digest_of(frozenset(names[::-1]))
+    assert len({digest, digest_of(set(names[1:])), digest_of(names), digest_of({1, "1"}), digest_of({"1"})}) == 5

@@ -948,6 +948,7 @@ def write_encoder(
     weights = table.astype("<f4").tobytes()
     folder.mkdir(exist_ok=True)
     if beside:
+        (folder / beside).parent.mkdir(exist_ok=True)
         (folder / beside).write_bytes(weights)
     stored = [(13, message((1, "location"), (2, beside))), (14, 1)] if beside else [(9, weights)]
     initializer = message(*((1, size) for size in table.shape), (2, 1), (8, "table"), *stored)
@@ -989,16 +990,17 @@ def test_an_onnx_encoder(pooled: bool, tmp_path: Path) -> None:
     assert report.teacher.endswith("model.onnx + logistic regression")
 
 
-def test_an_encoder_is_known_by_weights_in_other_files(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["weights.bin", "weights/table.bin"])
+def test_an_encoder_is_known_by_weights_in_other_files(tmp_path: Path, name: str) -> None:
     """As models above 2 GB have them; other files beside it do not matter."""
     pytest.importorskip("onnxruntime")
     pytest.importorskip("tokenizers")
-    write_encoder(tmp_path, TABLE, beside="weights.bin")
+    write_encoder(tmp_path, TABLE, beside=name)
     first = spacy_graft.OnnxEncoder(tmp_path)
     assert first.encode(["goal"]).tolist() == [[0.0, 1.0, 0.0]]
     (tmp_path / "README.md").write_text("An encoder.")
     assert spacy_graft.OnnxEncoder(tmp_path).digest == first.digest
-    write_encoder(tmp_path, TABLE[::-1], beside="weights.bin")
+    write_encoder(tmp_path, TABLE[::-1], beside=name)
     second = spacy_graft.OnnxEncoder(tmp_path)
     assert second.model.read_bytes() == first.model.read_bytes()
     assert second.digest != first.digest

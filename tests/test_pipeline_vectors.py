@@ -511,6 +511,10 @@ def test_what_is_refused(train_records: list[Record]) -> None:
         initialize(plain, vectors=read)
     with pytest.raises(ValueError, match=r"vectors of the pipeline are empty\. Start from a pipeline with vectors"):
         initialize(nlp)
+    unnamed = make()
+    unnamed.vocab.vectors = spacy.vectors.Vectors(data=np.eye(2, dtype=np.float32), keys=["salt", "no such word"])
+    with pytest.raises(ValueError, match=r"are of 2 words, of which \d are not among the strings of the pipeline"):
+        initialize(unnamed)
     with pytest.raises(ValueError, match=r"The vectors are 3\. Make them with WordVectors"):
         initialize(nlp, vectors=lambda _: 3)
     assert not component_of(nlp).labels

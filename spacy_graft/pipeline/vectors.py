@@ -42,16 +42,20 @@ def vectors_of_vocab(vocab: Vocab | None) -> WordVectors:
             f"{source} are {table.mode} vectors, which have no list of words. Write those of the words that you need "
             f"into a file (spacy_graft.TextVectors.v1)."
         )
-    rows_by_key = {key: row for key, row in table.key2row.items() if key in vocab.strings}
-    if not rows_by_key:
+    if n_unknown := sum(key not in vocab.strings for key in table.key2row):
+        raise ValueError(
+            f"{source} are of {len(table.key2row):,} words, of which {n_unknown:,} are not among the strings of the "
+            f"pipeline, so that their letters are not known. Add them first: nlp.vocab.strings.add(word)."
+        )
+    if not table.key2row:
         raise ValueError(
             f"{source} are empty. Start from a pipeline with vectors ([initialize] vectors), or give a source in "
             f"[initialize.components.<name>.vectors], such as spacy_graft.TextVectors.v1."
         )
-    words = tuple(vocab.strings[key] for key in rows_by_key)
+    words = tuple(vocab.strings[key] for key in table.key2row)
     # Other packages keep vectors where they compute.
     data = table.data if isinstance(table.data, np.ndarray) else table.data.get()
-    return WordVectors(words, data, source, np.array(list(rows_by_key.values()), np.int64))
+    return WordVectors(words, data, source, np.array(list(table.key2row.values()), np.int64))
 
 
 def vectors_of_training(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -39,6 +39,16 @@ class Encoder(Protocol):
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
         """The vectors of texts: float32 (n_texts, width)."""
+
+
+def named_files(folder: Path, content: bytes, before: str = "") -> Iterator[Path]:
+    """The files of a folder, and of those in it, whose paths from the first folder on are in a content."""
+    for path in sorted(folder.iterdir()):
+        name = f"{before}{path.name}"
+        if path.is_dir() and f"{name}/".encode() in content:
+            yield from named_files(path, content, f"{name}/")
+        elif path.is_file() and name.encode() in content:
+            yield path
 
 
 class OnnxEncoder:
@@ -110,9 +120,8 @@ class OnnxEncoder:
     def digest(self) -> str:
         """Of both files, those of weights that the model names, and the number of tokens."""
         content = self.model.read_bytes()
-        beside = sorted(set(self.model.parent.iterdir()) - {self.model, self.tokenizer})
-        # Large models have their weights in files beside them, whose names are in the model.
-        weights = [path for path in beside if path.name.encode() in content and path.is_file()]
+        # Large models have their weights in other files.
+        weights = [path for path in named_files(self.model.parent, content) if path not in (self.model, self.tokenizer)]
         files = [hashlib.sha256(content).hexdigest(), *map(file_digest, [self.tokenizer, *weights])]
         return digest_of(["onnx", *files, self.max_tokens])
 
