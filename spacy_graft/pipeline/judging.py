@@ -13,7 +13,7 @@ from spacy.training import Example
 from ..digests import share_in_sketch
 from ..extract.unread import unread_text
 from ..graft.emptiness import problem_of_weights
-from ..held_out import MOST_COPIES
+from ..held_out import ENOUGH_HELD_OUT, MOST_COPIES
 from ..messages import listed_in_part
 from ..threads import limited_threads
 from .annotation import words_added
@@ -149,6 +149,21 @@ def warn_of_others(component: TextCatGraft, training: Training, n_judging: int) 
             f"judged its first point. Evaluate the same documents after each step; others, such as a test set, after "
             f"them.",
             stacklevel=2,
+        )
+
+
+def warn_of_noise(name: str, held_out: HeldOut, losses: np.ndarray, shares: np.ndarray) -> None:
+    """Warn if a model with these losses is not reliably better than the shares of labels in the corpus."""
+    if len(losses) < ENOUGH_HELD_OUT:
+        return
+    of_shares = held_out.losses_of(shares)
+    gains = of_shares - losses
+    if held_out.mean(gains) <= held_out.error(gains):
+        warnings.warn(
+            f"[{name}] On the held-out documents, the model is not reliably better than the frequencies of the labels "
+            f"(log-loss {held_out.mean(losses):.4f}; of the frequencies {held_out.mean(of_shares):.4f}). Check some "
+            f"texts and their labels.",
+            stacklevel=5,
         )
 
 

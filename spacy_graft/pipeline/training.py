@@ -33,6 +33,7 @@ from .checkpoints import Checkpoints
 from .choice import Choice, HeldOut, PresentPoint, Scorer
 from .corpus import DocPair, ExtractedCorpus
 from .folds import cross_validated, splits_of
+from .judging import warn_of_noise
 from .progress import progress_bar
 from .targets import TargetReader
 
@@ -437,7 +438,8 @@ class Training:
     def _conclude(self, choice: Choice) -> StepModel:
         """The chosen model, after which nothing changes."""
         self._is_concluding = True
-        shares = self.shares()
+        held_out, shares = self.held_out, self.shares()
+        assert held_out is not None
         try_strengths(choice.learner, self.choices, partial(self._take_strength, choice))
         optional = choice.learner.optional_blocks
         self.left_out = leave_out(optional, self.corpus.blocks, partial(self._is_needless, choice))
@@ -445,17 +447,16 @@ class Training:
         assert chosen.snapshot is not None
         model = StepModel(chosen.snapshot, chosen.report.copy().with_strengths(self.strengths))
         if choice.learner.retrain:
-            assert self.held_out is not None
-            joined = self.corpus.followed_by(self.held_out.corpus)
-            like = self._chosen_of_all(chosen.report, joined, self.held_out)
+            joined = self.corpus.followed_by(held_out.corpus)
+            like = self._chosen_of_all(chosen.report, joined, held_out)
             n_before = len(joined) if like.n_folds else len(self.corpus)
             self.corpus = joined
-            model = self._retrained(self._lifted(like, n_before), len(self.held_out.corpus))
+            model = self._retrained(self._lifted(like, n_before), len(held_out.corpus))
         elif n_samples(choice.learner):
             self.path_to(chosen.report)
             model = self.refitted(chosen.report)
         if not (model.report.n_folds or why_empty(self.learner, model.report, self._n_fitted)):
-            self._warn_of_noise(chosen.losses, shares)
+            warn_of_noise(self.corpus.reader.component, held_out, chosen.losses, shares)
         self._is_concluding = False
         return self._concluded(model)
 
@@ -610,21 +611,6 @@ class Training:
             n_folds=like.n_folds,
         )
         return solution, report.with_strengths(self.strengths)
-
-    def _warn_of_noise(self, losses: np.ndarray, shares: np.ndarray) -> None:
-        """Warn if a model with these losses is not reliably better than the shares of labels in the corpus."""
-        held_out = self.held_out
-        if held_out is None or len(losses) < ENOUGH_HELD_OUT:
-            return
-        of_shares = held_out.losses_of(shares)
-        gains = of_shares - losses
-        if held_out.mean(gains) <= held_out.error(gains):
-            warnings.warn(
-                f"[{self.corpus.reader.component}] On the held-out documents, the model is not reliably better than "
-                f"the frequencies of the labels (log-loss {held_out.mean(losses):.4f}; of the frequencies "
-                f"{held_out.mean(of_shares):.4f}). Check some texts and their labels.",
-                stacklevel=5,
-            )
 
     def warn_if_empty(self, report: Report) -> None:
         """Warn if the last model of a fit has no features, with the reason and what to change; once a fit."""
