@@ -88,13 +88,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture
 def dev_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Dev chooses the model, however small it is: not the folds of all documents, which take most of the time."""
-    monkeypatch.setattr("spacy_graft.pipeline.training.MANY_DOCUMENTS", 0)
+    monkeypatch.setattr("spacy_graft.pipeline.folds.MANY_DOCUMENTS", 0)
 
 
 @pytest.fixture
 def folds_too(dev_alone: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """All as it is, in a module whose other tests have ``dev_alone``."""
-    monkeypatch.setattr("spacy_graft.pipeline.training.MANY_DOCUMENTS", MANY_DOCUMENTS)
+    monkeypatch.setattr("spacy_graft.pipeline.folds.MANY_DOCUMENTS", MANY_DOCUMENTS)
 
 
 def make_records(n: int, seed: int = 0) -> list[Record]:

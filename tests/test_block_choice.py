@@ -22,7 +22,7 @@ from spacy_graft.graft.path import PathFit
 from spacy_graft.graft.points import PointFit
 from spacy_graft.graft.report import Report
 from spacy_graft.index.ngrams import NgramIndex
-from spacy_graft.pipeline import training
+from spacy_graft.pipeline import folds
 from spacy_graft.pipeline.block_choice import leave_out
 from spacy_graft.pipeline.choice import trials_of
 from spacy_graft.pipeline.defaults import blocks_of
@@ -286,7 +286,7 @@ def chance_tags(doc: Doc) -> Doc:
 
 def test_a_component_that_only_they_need(noisy: list[Record], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The log says so, and the model does without it."""
-    monkeypatch.setattr(training, "ENOUGH_HELD_OUT", 1)
+    monkeypatch.setattr(folds, "ENOUGH_HELD_OUT", 1)
     tags = {"@graft_features": "spacy_graft.TokenNgrams.v1", "attr": "POS", "max_length": 1}
     learner = {**LEARNER, "optional_blocks": ["tags"]}
     nlp = make_nlp(features={**WORDS, "tags": tags}, learner=learner)

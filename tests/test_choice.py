@@ -32,7 +32,7 @@ from spacy_graft.held_out import (
     n_entered,
     parsimonious,
 )
-from spacy_graft.pipeline import training
+from spacy_graft.pipeline import folds, training
 from spacy_graft.pipeline.choice import Trial, best_refit, named_points, trials_of
 from spacy_graft.pipeline.judging import held_out_of
 from spacy_graft.pipeline.targets import WEIGHT_KEY
@@ -211,7 +211,7 @@ def test_nothing_is_concluded_while_documents_come(
     options: dict[str, Any], retrain: bool, noisy: list[Record], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first ones would choose for all. And ``cats_choice`` does not fall where a fit starts again."""
-    monkeypatch.setattr(training, "ENOUGH_HELD_OUT", 0)
+    monkeypatch.setattr(folds, "ENOUGH_HELD_OUT", 0)
     reports = []
     for first in (20, 160):
         nlp = make_nlp(learner={**AUTO, **options, "retrain": retrain})
@@ -650,10 +650,10 @@ def test_dev_chooses_alone(changed: str, noisy: list[Record], monkeypatch: pytes
     """If it is asked to, if it is large, or if train is."""
     options: dict[str, Any] = {"retrain": {"retrain": False}, "metric": {"metric": "cats_macro_f"}}.get(changed, {})
     if changed == "enough":
-        monkeypatch.setattr(training, "ENOUGH_HELD_OUT", 80)
+        monkeypatch.setattr(folds, "ENOUGH_HELD_OUT", 80)
     if changed == "many":
-        monkeypatch.setattr(training, "MANY_DOCUMENTS", len(noisy))
-    monkeypatch.delattr(training, "cross_validated")
+        monkeypatch.setattr(folds, "MANY_DOCUMENTS", len(noisy))
+    monkeypatch.delattr(folds, "cross_validated")
     nlp = make_nlp(learner={**AUTO, **options})
     trained(nlp, *split(nlp, noisy))
     report = component_of(nlp).report
@@ -830,7 +830,7 @@ def test_an_interruption_of_the_choice_leaves_the_corpus(
 ) -> None:
     """Dev is not part of it before it has chosen; the next step chooses again."""
     nlp, calls = make_nlp(learner=AUTO), []
-    owner, name = (training, "cross_validated") if where == "folds" else (training.Training, "path_to")
+    owner, name = (folds, "cross_validated") if where == "folds" else (training.Training, "path_to")
     own = getattr(owner, name)
 
     def interrupted(*args: Any) -> Any:

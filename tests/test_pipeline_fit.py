@@ -31,7 +31,6 @@ from spacy_graft.held_out import (
     rows_of_splits,
     stronger,
 )
-from spacy_graft.pipeline import training
 from spacy_graft.pipeline.judging import held_out_of
 from spacy_graft.pipeline.labelled import examples_of
 from spacy_graft.pipeline.training import Training
@@ -53,7 +52,7 @@ def test_the_last_good_point_on_dev_is_chosen(
     train_records: list[Record], dev: list[Example], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Then it is trained again on dev as well."""
-    monkeypatch.setattr(training, "ENOUGH_HELD_OUT", len(dev))
+    monkeypatch.setattr("spacy_graft.pipeline.folds.ENOUGH_HELD_OUT", len(dev))
     nlp = make_nlp()
     report = spacy_graft.fit(nlp, make_examples(nlp, train_records), dev=dev)
     history = component_of(nlp).history

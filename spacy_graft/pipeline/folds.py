@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -9,11 +10,13 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
-from ..graft.emptiness import warnings_of_all_documents
+from ..graft.emptiness import NothingToLearnError, warnings_of_all_documents
 from ..graft.report import Report
 from ..graft.settings import GraftingPath
 from ..heap import frozen_heap
 from ..held_out import (
+    ENOUGH_HELD_OUT,
+    MANY_DOCUMENTS,
     FoldPoint,
     Judge,
     SolutionScorer,
@@ -86,6 +89,30 @@ def splits_of(
         Split(training.of(corpus.some(kept)), HeldOut(corpus.some(others), strings, shares, locked))
         for kept, others in numbers
     ]
+
+
+def chosen_of_few(training: Training, corpus: ExtractedCorpus, held_out: HeldOut) -> Report | None:
+    """What all documents choose by cross-validation, where those held out are too few and others not many.
+
+    Otherwise None. ``corpus``: all documents, those held out included.
+    """
+    is_few = len(held_out.corpus) < ENOUGH_HELD_OUT and len(corpus) < MANY_DOCUMENTS
+    if not is_few or training.learner.metric != "log_loss":
+        return None
+    numbers = corpus.splits()
+    if sum(len(others) for _, others in numbers) <= len(held_out.corpus):
+        return None
+    of_all = training.of(corpus)
+    try:
+        with training.progress_bar() as progress:
+            return cross_validated(of_all, splits_of(of_all, numbers, held_out.strings), progress)
+    except NothingToLearnError as error:  # from what a fold keeps; all documents may have more
+        warnings.warn(
+            f"[{corpus.reader.component}] The few documents of dev choose the model alone. "
+            f"Cross-validation failed: {error}",
+            stacklevel=5,
+        )
+        return None
 
 
 @frozen_heap()

@@ -17,13 +17,12 @@ from spacy.util import logger
 from ..adjustment import Adjustment
 from ..extract.streams import Stream
 from ..graft.constraints import FeatureNames
-from ..graft.emptiness import NothingToLearnError, why_empty
+from ..graft.emptiness import why_empty
 from ..graft.report import Report
 from ..graft.settings import GraftingPath, PenaltySettings, n_samples
 from ..graft.solution import Solution
 from ..graft.start import Fit, final_solution, start
 from ..heap import frozen_heap, trim_heap
-from ..held_out import ENOUGH_HELD_OUT, MANY_DOCUMENTS
 from ..index.places import IndexPlace, OnDisk
 from ..metrics import lifted_thresholds
 from ..model.snapshot import Snapshot
@@ -32,7 +31,7 @@ from .block_choice import leave_out
 from .checkpoints import Checkpoints
 from .choice import Choice, HeldOut, PresentPoint, Scorer
 from .corpus import DocPair, ExtractedCorpus
-from .folds import cross_validated, splits_of
+from .folds import chosen_of_few
 from .judging import warn_of_noise
 from .progress import progress_bar
 from .targets import TargetReader
@@ -447,9 +446,12 @@ class Training:
         assert chosen.snapshot is not None
         model = StepModel(chosen.snapshot, chosen.report.copy().with_strengths(self.strengths))
         if choice.learner.retrain:
+            like, n_before = chosen.report, len(self.corpus)
             joined = self.corpus.followed_by(held_out.corpus)
-            like = self._chosen_of_all(chosen.report, joined, held_out)
-            n_before = len(joined) if like.n_folds else len(self.corpus)
+            found = chosen_of_few(self, joined, held_out)
+            if found is not None:
+                self.begin_like(found)
+                like, n_before = replace(found, held_out_sketch=like.held_out_sketch), len(joined)
             self.corpus = joined
             model = self._retrained(self._lifted(like, n_before), len(held_out.corpus))
         elif n_samples(choice.learner):
@@ -460,30 +462,7 @@ class Training:
         self._is_concluding = False
         return self._concluded(model)
 
-    def _chosen_of_all(self, chosen: Report, corpus: ExtractedCorpus, held_out: HeldOut) -> Report:
-        """What all documents choose by cross-validation, where those held out are too few and others not many."""
-        learner = cast("GraftingPath", self.learner)
-        is_few = len(held_out.corpus) < ENOUGH_HELD_OUT and len(corpus) < MANY_DOCUMENTS
-        if not is_few or learner.metric != "log_loss":
-            return chosen
-        numbers = corpus.splits()
-        if sum(len(others) for _, others in numbers) <= len(held_out.corpus):
-            return chosen
-        training = self.of(corpus)
-        try:
-            with self._progress_bar() as progress:
-                found = cross_validated(training, splits_of(training, numbers, held_out.strings), progress)
-        except NothingToLearnError as error:  # from what a fold keeps; all documents may have more
-            name = corpus.reader.component
-            warnings.warn(
-                f"[{name}] The few documents of dev choose the model alone. Cross-validation failed: {error}",
-                stacklevel=5,
-            )
-            return chosen
-        self.begin_like(found)
-        return replace(found, held_out_sketch=chosen.held_out_sketch)
-
-    def _progress_bar(self) -> AbstractContextManager[Progress]:
+    def progress_bar(self) -> AbstractContextManager[Progress]:
         """The bar of the caller, or one of its own."""
         return progress_bar(self.corpus.reader.component) if self.progress is None else nullcontext(self.progress)
 
@@ -523,7 +502,7 @@ class Training:
         n = n_samples(self.learner)
         if not n:
             return fit.solution()
-        with self._progress_bar() as progress:
+        with self.progress_bar() as progress:
             return final_solution(fit, partial(progress.advance, progress.add_task("samples", total=n)))
 
     def _strengths_of(self, report: Report) -> dict[str, float]:
