@@ -389,6 +389,17 @@ def test_component(many_in_components, tmp_path, learner):
     assert 1.0 / (1.0 + np.exp(-explained.score)) == pytest.approx(expected[label])
 
 
+def test_a_path_of_batches_that_becomes_too_large_ends_with_what_was_judged(many_in_components):
+    learner = {"@graft_learners": "spacy_graft.GraftingPath.v1", "steps": 8, "max_features": 60, "tol": 1e-3}
+    nlp = multilabel_nlp(learner)
+    examples = examples_of(nlp, complete=True)
+    spacy_graft.fit(nlp, examples[:100], dev=examples[100:])
+    *judged, again, _ = nlp.get_pipe("textcat_graft_multilabel").history
+    assert len(judged) < 8
+    same = ("l1", "n_active", "refit", "log_loss")
+    assert [again[name] for name in same] == [judged[-1][name] for name in same]
+
+
 @pytest.mark.filterwarnings("ignore:.*No training document is positive")
 @pytest.mark.parametrize("complete", [False, True])
 def test_targets_of_many_labels_are_those_of_few(many_in_components, monkeypatch, complete):

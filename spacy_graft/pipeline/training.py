@@ -683,8 +683,11 @@ class Training:
     def _step(self, fit: Fit) -> None:
         """Do a step of the fit unless it has finished; a restarted fit may finish earlier than the one before."""
         if not fit.finished:
+            n_points = fit.report.points
             self._do(fit, fit.step)
-            self.reports.append(fit.report.copy())
+            is_new = fit.report.points > n_points or not n_points
+            # A path of batches ends where its next point would be too large; then the one before has been judged.
+            self.reports.append(fit.report.copy() if is_new else replace(self.reports[-1], finished=True))
 
     def _do(self, fit: Fit, step: Callable[[], None]) -> None:
         """Do a step of a fit; with checkpoints, take it from its own, or do and save it."""
