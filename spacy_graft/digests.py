@@ -93,6 +93,7 @@ def pieces_of(value: Any) -> Iterable[Any]:
         for member in value:
             yield from pieces_of(member)
     elif isinstance(value, set | frozenset):
-        yield from pieces_of(["set", *sorted(map(digest_of, value))])
+        yield f"set {len(value)}:".encode()
+        yield from (digest.encode() for digest in sorted(map(digest_of, value)))
     else:
         raise TypeError(f"There is no digest of {value!r}, a {type(value).__name__}.")

@@ -22,7 +22,7 @@ from ..pipeline.components import later_components_disabled
 from ..pipeline.dataset import LEFT_OUT, no_label
 from ..pipeline.judging import can_judge, warn_of_trained
 from ..pipeline.scorer import LabelColumns, Scored, textcat_multilabel_score, textcat_score
-from ..pipeline.targets import COMPLETE_KEY, SUM_TOLERANCE, is_complete, sum_of
+from ..pipeline.targets import COMPLETE_KEY, SUM_TOLERANCE, is_complete, sum_of_targets
 from ..pipeline.textcat import TextCatGraft, TextCatGraftMultilabel
 
 
@@ -70,7 +70,7 @@ def warn_of_unknown_labels(nlp: Language, examples: list[Example]) -> None:
 def warn_of_several_labels(component: TextCatGraft, examples: list[Example]) -> None:
     """Warn of documents with several labels of a component that exclude each other."""
     labels = frozenset(component.labels)
-    totals = np.array([sum_of(one.reference.cats, labels) for one in examples])
+    totals = np.array([sum_of_targets(one.reference.cats, labels) for one in examples])
     several, without = np.flatnonzero(totals > 1.0 + SUM_TOLERANCE), int((totals == 0.0).sum())
     if len(several):
         warnings.warn(

@@ -17,7 +17,7 @@ from ..extract.unread import document_text
 from ..messages import listed
 from ..metrics import LEAST_RIGHT
 from .judging import can_judge, warn_of_trained
-from .targets import SUM_TOLERANCE, is_complete, sum_of
+from .targets import SUM_TOLERANCE, is_complete, sum_of_targets
 from .textcat import TextCatGraft, TextCatGraftMultilabel
 
 #: Errors that are shown, the most confident ones.
@@ -85,7 +85,7 @@ def dataset_figures(component: TextCatGraft, examples: Iterable[Example], fragme
             judged.append(document_text(example.reference))
         elif any(example.reference.cats.values()):
             n_unknown += 1
-        n_several += component.exclusive and sum_of(example.reference.cats, own) > 1.0 + SUM_TOLERANCE
+        n_several += component.exclusive and sum_of_targets(example.reference.cats, own) > 1.0 + SUM_TOLERANCE
         names: set[tuple[str, str]] = set()
         deciding: set[tuple[str, str]] = set()
         for decision in decisions_about(component, n_documents, example):

@@ -59,8 +59,8 @@ def sum_to_one(targets: Iterable[float]) -> bool:
     return abs(sum(targets) - 1.0) <= SUM_TOLERANCE
 
 
-def sum_of(cats: Mapping[str, float], labels: Collection[str]) -> float:
-    """The sum of the targets of some labels."""
+def sum_of_targets(cats: Mapping[str, float], labels: Collection[str]) -> float:
+    """The sum of a document's targets for some labels."""
     return sum(value for label, value in cats.items() if label in labels)
 
 
