@@ -24,9 +24,11 @@ import spacy
 from confection import Config
 from spacy.language import Language
 from spacy.tokens import Doc
+from spacy.util import registry
 
 import spacy_graft
 from conftest import PATH, REPOSITORY, make_examples, make_nlp, make_records, train_fully, write_jsonl
+from spacy_graft.pipeline.registration import register_with_spacy
 
 PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
 NOTEBOOKS = sorted((REPOSITORY / "docs").rglob("*.ipynb"))
@@ -194,6 +196,23 @@ def test_notebooks_run_and_print_what_is_stored(path: Path, monkeypatch: pytest.
     monkeypatch.syspath_prepend(str(REPOSITORY / "scripts"))
     stored = json.loads(path.read_text(encoding="utf-8"))
     assert printed_by_cells(importlib.import_module("notebooks").executed(path)) == printed_by_cells(stored)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_sections_of_configs_are_accepted(page: Path) -> None:
+    """Features, learners and readers: their options exist, and have values that are allowed."""
+    register_with_spacy()
+    for text in re.findall(r"^```ini\n(.*?)^```", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL):
+        # A page shows sections of a config: those above them are empty here.
+        names = re.findall(r"^\[(.+)\]$", text, re.MULTILINE)
+        above = {".".join(parts[:n]) for parts in (name.split(".") for name in names) for n in range(1, len(parts))}
+        missing = "".join(f"[{name}]\n" for name in sorted(above.difference(names)))
+        config = Config().from_str(missing + text, interpolate=False)
+        for component in config.get("components", {}).values():
+            registry.resolve({"section": component.get("features") or {}})
+            registry.resolve({"section": component.get("learner", {})})
+        for corpus in config.get("corpora", {}).values():
+            registry.resolve({"section": {"path": "there", **corpus}})
 
 
 @pytest.mark.slow
