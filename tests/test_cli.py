@@ -1247,6 +1247,10 @@ def test_output_that_cannot_be_written(pipeline: Path, texts: Path, tmp_path: Pa
     (tmp_path / "file").write_text("")
     assert "is not a folder" in refused("classify", pipeline, texts, "--output", tmp_path / "file" / "out.jsonl")
     assert "cannot be written" in refused("classify", pipeline, texts, "--output", tmp_path)
+    for folder in (tmp_path, ".", "/"):
+        assert (
+            f"Error: {folder} cannot be written" in call("evaluate", pipeline, texts, "--output", folder, code=1).stderr
+        )
     assert "cannot be written" in refused("classify", pipeline, texts, "--output", tmp_path / "file" / "a" / "b.jsonl")
 
 

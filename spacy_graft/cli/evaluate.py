@@ -73,7 +73,7 @@ def evaluate_command(
 
     refuse_own_input(output, data, model)
     refuse_within(output, data)
-    refuse_same_output(output, output and output.with_name(DIAGRAM))
+    refuse_same_output(output, output and output.parent / DIAGRAM)
     reader = labelled_corpus(data, text_field, label_field)
     nlp, graft = load_pipeline(model, component)
     warn_of_metadata(graft)
@@ -90,7 +90,7 @@ def evaluate_command(
             file.write(f"{json_text(metrics, indent=2)}\n".encode())
     print_result(format, metric_tables(metrics), metrics)
     if output is not None and output.is_file() and not is_stream(output):
-        write_diagram(metrics, output.with_name(DIAGRAM))
+        write_diagram(metrics, output.parent / DIAGRAM)
 
 
 def write_diagram(metrics: dict[str, Any], path: Path) -> None:
