@@ -440,6 +440,24 @@ def test_sigterm_ends_a_command_without_incomplete_files(n_process: int, pipelin
     assert list(tmp_path.iterdir()) == []
 
 
+def test_an_interruption_while_commands_are_imported() -> None:
+    code = """
+import sys
+
+class Interrupting:
+    def find_spec(self, name, *_):
+        if name == "spacy_graft.cli.app":
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupting())
+import spacy_graft.cli
+
+spacy_graft.cli.main()
+"""
+    result = run("-c", code, check=False)
+    assert (result.returncode, result.stdout, result.stderr) == (130, "", "")
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_while_a_process_begins_comes_after_it(fitted: Language, number: signal.Signals) -> None:
     """Python discards exceptions in what it does when it forks."""

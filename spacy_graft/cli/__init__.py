@@ -12,8 +12,10 @@ import sys
 def main() -> None:
     """Run ``spacy-graft``."""
     open_streams()
-    from .app import app
-
+    try:
+        from .app import app
+    except KeyboardInterrupt:  # commands heed it when they are called
+        sys.exit(130)
     app(prog_name="spacy-graft")
 
 
