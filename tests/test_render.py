@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -717,3 +718,11 @@ def test_a_document_is_explained_by_the_component_of_its_vocab(train_records: li
     twin.get_pipe("textcat_graft").model = nlp.get_pipe("textcat_graft").model
     with pytest.raises(ValueError, match="Several components share the vocab"):
         spacy_graft.render(doc)
+
+
+def test_a_notebook_stores_html_once(fitted: Language) -> None:
+    texts: list[str] = []
+    html = spacy_graft.render(fitted("salt"), fitted)
+    html._repr_pretty_(SimpleNamespace(text=texts.append), False)  # type: ignore[attr-defined]
+    assert texts == ["<Html>"]
+    assert html._repr_html_() == html  # type: ignore[attr-defined]

@@ -8,6 +8,7 @@ from hashlib import blake2b
 from html import escape
 from importlib.resources import files
 from math import sqrt
+from typing import Any
 
 #: Shades of the background on either side of 0.
 LEVELS = 8
@@ -105,6 +106,10 @@ class Html(str):
 
     def _repr_html_(self) -> str:
         return str(self)
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """The text that a notebook stores beside the HTML: not the HTML once more."""
+        printer.text("<Html>")
 
 
 def fragment(*parts: str) -> str:
