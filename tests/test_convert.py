@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 import spacy
 from spacy.tokens import DocBin
 
-from conftest import Record, write_jsonl
+from conftest import Record, run, write_jsonl
 from spacy_graft.pipeline.reader import JsonlCorpus
 from spacy_graft.pipeline.targets import COMPLETE_KEY, ID_KEY, WEIGHT_KEY
 from test_cli import call
@@ -252,3 +253,10 @@ def test_an_empty_label_is_refused_where_it_is(tmp_path: Path) -> None:
     source = write_jsonl(tmp_path / "source.jsonl", [RECORDS[0], {"text": "a", "label": ""}])
     said = call("convert", source, tmp_path / "c.csv", code=1).stderr
     assert f"{source}, line 2: a label is an empty string. For a text without labels, write []." in said
+
+
+@pytest.mark.skipif(os.name == "nt", reason="names of files are in UTF-8")
+def test_a_label_that_no_folder_can_be_named_by_where_names_are_not_in_utf_8() -> None:
+    code = "from spacy_graft.cli.convert import is_name; print(is_name('sport'), is_name('\\u97f3'))"
+    settings = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    assert run("-c", code, **settings).stdout == "True False\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -262,11 +263,19 @@ def write_texts(texts: ConvertedTexts, path: Path) -> None:
             (label / f"{number:0{digits}}.txt").write_bytes(content)
 
 
+def is_name(part: str) -> bool:
+    """Whether a folder can have a name. Where names are not in UTF-8, not all characters can be in one."""
+    try:
+        length = len(os.fsencode(part))
+    except UnicodeEncodeError:
+        return False
+    return length <= LONGEST and not part.startswith(".") and "\0" not in part
+
+
 def checked_folder(label: Any) -> PurePosixPath:
     """The folder of a label, where / separates nested folders; a CommandError if the label cannot name one."""
     folder = PurePosixPath(label if isinstance(label, str) else "")
-    has_bad = any(part.startswith(".") or "\0" in part or len(part.encode()) > LONGEST for part in folder.parts)
-    is_bad = has_bad or not folder.parts
+    is_bad = not folder.parts or not all(map(is_name, folder.parts))
     if folder.as_posix() != label or folder.is_absolute() or is_bad:
         raise CommandError(f"The label {label!r:.60} cannot be the name of a folder. Choose another format.")
     return folder
