@@ -385,7 +385,9 @@ def test_scores_of_another_scorer(score: float | None, message: str | None, trai
     nlp.get_pipe("textcat_graft").scorer = lambda examples, **_: {"cats_score": score}
     train, dev = make_examples(nlp, train_records[:40]), make_examples(nlp, train_records[40:60])
     if message is None:
-        assert spacy_graft.fit(nlp, train, dev=dev).n_active
+        report = spacy_graft.fit(nlp, train, dev=dev)
+        assert report.n_active
+        assert report.converged  # of steps with the same score the last one
     else:
         with pytest.raises(ValueError, match=message):
             spacy_graft.fit(nlp, train, dev=dev)
@@ -463,6 +465,7 @@ def test_the_package_offers_fit_and_nothing_it_has_not() -> None:
     [
         ({"dev": []}, "There are no dev examples"),
         ({"dev": [("salt", {"food": 3.0})]}, "Values of doc.cats are numbers from 0 to 1"),
+        ({"dev": [("salt", {"cats": {"food": 1.0}})]}, "without a mapping around them: what is under 'cats'"),
         ({"unlabelled": ["salt"]}, "Unlabelled documents are used by a network only"),
         ({"vectors": 3}, "vectors"),
     ],

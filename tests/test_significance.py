@@ -371,8 +371,10 @@ def test_the_table(corpus: Path) -> None:
 
 
 def test_a_table_without_features(corpus: Path) -> None:
-    table = call("test", corpus, "--permutations", 99, "--format", "table", "--min-df", 1000).stdout
-    assert table.strip() == "Nothing was tested: no n-gram is in enough documents (--min-df)."
+    for format in ("table", "json"):
+        result = call("test", corpus, "--permutations", 99, "--format", format, "--min-df", 1000)
+        assert "Nothing was tested: no n-gram is in enough documents (--min-df)." in result.stderr
+        assert bool(result.stdout.strip()) == (format == "json")
 
 
 def test_characters_and_pipelines(corpus: Path, tmp_path: Path) -> None:

@@ -719,6 +719,24 @@ def test_labels_of_one_document_each_leave_no_dev(tmp_path: Path, train_records:
     assert "dev.jsonl has no documents" in train(data, "--dev", empty, "--output", tmp_path / "out", code=1)
 
 
+def test_columns_without_anything_in_them_are_named(tmp_path: Path, train_records: list[Record]) -> None:
+    texts = tmp_path / "texts.csv"
+    texts.write_text("text,label\na film,\na dull film,\n")
+    assert "texts.csv: none of 2 documents has a label" in train(texts, code=1)
+    records = [record | {"text": " "} for record in train_records]
+    said = train(write_jsonl(tmp_path / "empty.jsonl", records), code=1)
+    assert "empty.jsonl: all 120 texts are empty. Is another field that of the texts (--text-field)?" in said
+
+
+def test_pipelines_of_an_earlier_training_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with replacing(tmp_path):
+        (tmp_path / "model-best").mkdir()
+    assert not capsys.readouterr().err
+    with replacing(tmp_path):
+        pass
+    assert "model-best of an earlier training is there" in capsys.readouterr().err
+
+
 def test_labels_that_look_alike() -> None:
     composed, decomposed = "caf\u00e9", "cafe\u0301"
     assert plain_label(composed) == plain_label(decomposed) == plain_label(f" {composed}\u200b") == "caf\u00e9"

@@ -18,6 +18,7 @@ from .common import (
     blank_pipeline,
     load_pipeline,
     make_table,
+    print_message,
     print_result,
     refuse_options,
 )
@@ -117,6 +118,8 @@ def significance_command(
         pairs=pairs,
         component=component,
     )
+    if not report.n_tested:
+        print_message("Nothing was tested: no n-gram is in enough documents (--min-df).")
     print_result(format, renderables(report), asdict(report))
 
 
@@ -149,7 +152,6 @@ def values_of(corpus: JsonlCorpus, key: str) -> list[str]:
 def renderables(report: SignificanceReport) -> Iterator[RenderableType]:
     """Yield a summary, and a table of each label."""
     if not report.n_tested:
-        yield "Nothing was tested: no n-gram is in enough documents (--min-df)."
         return
     yield (
         f"{report.n_tested:,} pairs of a feature and a label tested in {report.n_documents:,} documents under "

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..files import has_lock, hidden_beside, write_whole
-from ..messages import did_you_mean, listed, listed_in_part, percentage, printable
+from ..messages import count, did_you_mean, listed, listed_in_part, percentage, printable
 from .common import (
     CommandError,
     blank_pipeline,
@@ -207,6 +207,8 @@ def replacing(output: Path) -> Iterator[None]:
         )
     kept = output / f".before.{secrets.token_hex(8)}"
     before = [name for name in WRITTEN if (output / name).exists()]
+    if BEST in before:
+        print_message(f"{output / BEST} of an earlier training is there. It is replaced when this one has ended.")
     try:
         for name in before:
             copy_to(output / name, kept / name)
@@ -604,6 +606,16 @@ def labels_found(corpora: dict[str, JsonlCorpus], has_shapes: bool) -> LabelsFou
                     f"Otherwise give --dev."
                 )
             raise CommandError(f"{corpus.path} has no documents.")
+    train, n = corpora["train"], sum(counts.values())
+    if not found.names:
+        raise CommandError(
+            f"{train.path}: none of {count(n, 'document')} has a label. Is another field that of the labels "
+            f"(--label-field)?"
+        )
+    if texts.n_empty == n:
+        raise CommandError(
+            f"{train.path}: all {count(n, 'text')} are empty. Is another field that of the texts (--text-field)?"
+        )
     if found.counts and of_dev and found.counts.keys().isdisjoint(of_dev):
         raise CommandError(
             f"{corpora['dev'].path}: no document has a label of those that are trained. Its labels: "

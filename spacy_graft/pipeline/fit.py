@@ -80,11 +80,12 @@ def fit(
     dev : iterable of Example, or of (text, labels), optional
         Documents to choose the model with. ``GraftingPath`` chooses point, refit and adjustment by their log-loss (or
         its ``metric``), and then trains again on the examples and these. Other learners take the step with the highest
-        ``cats_score``, the first of them if there are several. Without them, ``GraftingPath`` chooses by
-        cross-validation, and then trains on all documents. Each fold is a quarter of the documents of each set of
-        labels (from 2,500 documents on a smaller part, down to a tenth); folds are held out until 200 documents have
-        been, so large corpora need one fold and small ones four. Where dev documents are fewer than 200, and all fewer
-        than 1,000, cross-validation on all of them chooses too. Other learners are trained until they have finished.
+        ``cats_score``, the last of them if there are several, as ``spacy train`` does. Without them, ``GraftingPath``
+        chooses by cross-validation, and then trains on all documents. Each fold is a quarter of the documents of each
+        set of labels (from 2,500 documents on a smaller part, down to a tenth); folds are held out until 200 documents
+        have been, so large corpora need one fold and small ones four. Where dev documents are fewer than 200, and all
+        fewer than 1,000, cross-validation on all of them chooses too. Other learners are trained until they have
+        finished.
     network : callable, optional
         A builder of a graph of related features, from ``@graft_graphs``.
     network_max_length : int
@@ -229,7 +230,7 @@ def train_with_dev(component: TextCatGraft, dev: list[Example], progress: Progre
         score = scores.get("cats_score")
         if score is None:
             raise ValueError(f"{NO_SCORE.format(name=component.name)} the component has no scorer of labels.")
-        if isfinite(score) and (score > best_score or training.is_stable):
+        if isfinite(score) and (score >= best_score or training.is_stable):
             best_score, best = score, StepModel(model.snapshot, model.report.copy())
     if is_path:
         return

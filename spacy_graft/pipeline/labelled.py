@@ -192,6 +192,11 @@ def checked_labels(number: int, value: Any) -> list[str] | dict[str, float]:
                 f"The labels of document {number} are {value!r}. They must be a string, an integer, a list of strings, "
                 f"or numbers from 0 to 1 by label. Use str() for labels that are other numbers."
             )
+    if isinstance(value, Mapping) and any(isinstance(inner, Mapping) for inner in value.values()):
+        raise ValueError(
+            f"The labels of document {number} are {value!r:.60}. Give numbers from 0 to 1 by label, without a mapping "
+            f"around them: what is under 'cats'."
+        )
     return dict(value) if isinstance(value, Mapping) else [str(label) for label in found]
 
 
