@@ -509,8 +509,15 @@ def test_vertices_of_a_network_are_denied():
         component = nlp.get_pipe("textcat_graft")
         assert component.report.converged
         assert {"goal", "referee"} - weights_of(component).keys() == gone
-    with pytest.raises(ValueError, match="trained with a network of features, which is not kept"):
-        component.edit(deny=["goal"])
+    model = component.to_bytes()
+    with pytest.raises(ValueError, match=r"trained with a network of features, which is not kept.*resolve=False"):
+        component.edit(deny=["goal"], examples=make_examples(nlp, RECORDS))
+    assert component.to_bytes() == model
+    before = weights_of(component)
+    component.edit(deny=["goal"], resolve=False)
+    assert weights_of(component) == {name: weights for name, weights in before.items() if name != "goal"}
+    loaded = make_nlp(learner=L1).get_pipe("textcat_graft").from_bytes(component.to_bytes())
+    assert loaded.report.constraints["deny"] == ["referee", "goal"]
     nlp = make_nlp(learner=with_constraints(L1, locked=[["goal", "sport", 1.0]]))
     with pytest.raises(ValueError, match="weights cannot be locked in training with a network"):
         spacy_graft.fit(nlp, make_examples(nlp, RECORDS), network=network)

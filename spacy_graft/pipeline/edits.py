@@ -105,17 +105,17 @@ def report_to_edit(component: TextCatGraft, later: Constraints, resolve: bool) -
             f"[{component.name}] The learner {type(component.learner).__name__} has no constraints. Train the "
             f"component with spacy_graft.Grafting.v1 or spacy_graft.GraftingPath.v1."
         )
-    if component.report.network is not None:
-        raise ValueError(
-            f"[{component.name}] The model was trained with a network of features, which is not kept with it. Set the "
-            f"constraints of the learner in the config, and train again."
-        )
-    if resolve and component.report.vectors is not None:
-        raise ValueError(
-            f"[{component.name}] The model was trained with word vectors, which are not kept with it, so that its "
-            f"weights cannot be optimised again. Set the constraints of the learner in the config, and train again; or "
-            f"remove denied features only: edit(..., resolve=False), or --no-resolve."
-        )
+    lost = {
+        "a network of features, which is": component.report.network,
+        "word vectors, which are": component.report.vectors,
+    }
+    for what, used in lost.items():
+        if resolve and used is not None:
+            raise ValueError(
+                f"[{component.name}] The model was trained with {what} not kept with it, so that its weights cannot be "
+                f"optimised again. Set the constraints of the learner in the config, and train again; or remove denied "
+                f"features only: edit(..., resolve=False), or --no-resolve."
+            )
     if not (later.deny or later.allow or later.signs or later.locked):
         raise ValueError(f"[{component.name}] There is nothing to edit. Give deny, allow, signs or lock.")
     return component.report
