@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 import spacy
-from spacy.util import load_config, load_model_from_config
+from spacy.tokens import Doc
+from spacy.util import DummyTokenizer, load_config, load_model_from_config
 
 from conftest import CONFIG, Record, run
+from spacy_graft.cli.common import CommandError, blank_pipeline
 from spacy_graft.cli.init_config import OF_LANGUAGE, CorpusSize, complete_config
 from spacy_graft.cli.train import set_language
 from spacy_graft.pipeline.textcat import TextCatGraft
@@ -130,6 +132,25 @@ def test_codes_of_three_letters_are_those_of_two() -> None:
 def test_a_missing_package_is_named() -> None:
     with pytest.raises(ImportError, match="pip install sudachipy sudachidict_core"):
         load_model_from_config(load_config(CONFIG, overrides={"nlp.lang": "ja"}), auto_fill=True)
+
+
+@pytest.mark.parametrize("waits", [False, True], ids=["no_initialization", "initialization"])
+def test_a_library_that_is_missed_at_the_first_text_is_no_fault_of_the_text(waits: bool) -> None:
+    """As that of Korean; what a tokenizer gets when it is initialized, such as a model of pkuseg, may be missed."""
+
+    class Late(DummyTokenizer):
+        def __call__(self, text: str) -> Doc:
+            raise OSError("libmecab.so could not be found")
+
+    if waits:
+        Late.initialize = lambda self, get_examples, nlp: None  # type: ignore[attr-defined]
+    name = f"tests.Late{waits}.v1"
+    spacy.registry.tokenizers(name, func=lambda: lambda nlp: Late())
+    if waits:
+        blank_pipeline("xx", {"@tokenizers": name})
+    else:
+        with pytest.raises(CommandError, match="There is no tokenizer for the language 'xx': libmecab"):
+            blank_pipeline("xx", {"@tokenizers": name})
 
 
 @pytest.mark.slow

@@ -289,6 +289,8 @@ def blank_pipeline(lang: str, tokenizer: dict[str, Any] | None = None) -> Langua
 
     try:
         nlp = spacy.blank(lang, config={} if tokenizer is None else {"nlp": {"tokenizer": tokenizer}})
+        if not hasattr(nlp.tokenizer, "initialize"):  # otherwise it may lack what initialization brings
+            nlp.make_doc("a")  # Korean's looks for its library at the first text, which is not to blame
     except Exception as error:  # languages import optional packages, which can raise anything
         hint = ". Give xx for the rules that most languages share." if "[E048]" in str(error) else ""
         raise CommandError(f"There is no tokenizer for the language {lang!r}: {error}{hint}") from error
