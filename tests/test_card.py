@@ -30,6 +30,7 @@ from conftest import (
     train_fully,
 )
 from spacy_graft.explain.features import feature_text
+from spacy_graft.graphs.edgelist import EdgeList
 from spacy_graft.messages import percentage
 from spacy_graft.model.sparse_linear import SNAPSHOT, snapshot_of
 from spacy_graft.pipeline.card import (
@@ -233,6 +234,18 @@ def test_a_card_names_word_vectors(tmp_path: Path) -> None:
     card = model_card(component_of(nlp))
     assert "give scores to 5 words; those that can move a score most: `" in card
     assert "what its features and word vectors do not name" in card
+
+
+def test_a_card_names_a_network(tmp_path: Path, own: Language) -> None:
+    edges = tmp_path / "edges.tsv"
+    edges.write_text("salt\tsoup\t1\n")
+    learner = {"@graft_learners": "spacy_graft.GraftingPath.v1", "penalty": "l2", "network_alpha": 0.5}
+    nlp = make_nlp(features={"words": WORDS["words"]}, learner=learner)
+    spacy_graft.fit(nlp, make_examples(nlp, make_records(90, 1)), network=EdgeList(edges))
+    card = model_card(component_of(nlp))
+    assert "A network of related features (strength 0.5), which can come from outside these documents" in card
+    assert "at zero weights; no L1 penalty)." in card
+    assert "A network" not in model_card(component_of(own))
 
 
 # scores

@@ -88,7 +88,7 @@ def intended_use(component: TextCatGraft) -> str:
 
 
 def training_section(component: TextCatGraft) -> str:
-    """Numbers of documents."""
+    """Numbers of documents, and what else the weights come from."""
     report = component.report
     if report is None:
         return "Not known: the weights were not trained by spacy-graft."
@@ -97,7 +97,16 @@ def training_section(component: TextCatGraft) -> str:
         chosen = " The model was chosen by cross-validation, and then trained on all of them."
     elif report.n_held_out:
         chosen = f" The model was chosen by {report.n_held_out:,} of them, and then trained on all."
-    return f"{report.n_documents:,} labelled documents.{chosen} Sources and licence are in the table above, if known."
+    network = ""
+    if report.network is not None:
+        network = (
+            f" A network of related features (strength {report.network_alpha:g}), which can come from outside these "
+            f"documents, pulled the weights of similar ones together."
+        )
+    return (
+        f"{report.n_documents:,} labelled documents.{chosen}{network} Sources and licence are in the table above, if "
+        f"known."
+    )
 
 
 def features_section(component: TextCatGraft) -> str:
@@ -166,10 +175,12 @@ def certificate(component: TextCatGraft) -> str:
     report = component.report
     if report is None or not isfinite(report.duality_gap):
         return "The distance of the weights from the optimum of the training objective is not known."
+    strength = "no L1 penalty"
+    if report.l1:
+        strength = f"L1 strength {report.l1:.4g}, {report.l1_ratio:.4f} of the smallest one whose model is empty"
     first = (
         f"The training objective is at most {report.duality_gap:.2g} nats above its optimum over the whole feature "
-        f"space ({report.relative_gap:.1e} of the objective at zero weights; L1 strength {report.l1:.4g}, "
-        f"{report.l1_ratio:.4f} of the smallest one whose model is empty)."
+        f"space ({report.relative_gap:.1e} of the objective at zero weights; {strength})."
     )
     if report.refit is not None:
         first += f" The weights of the features found were then fitted again under an L2 penalty of {report.refit:g}."
