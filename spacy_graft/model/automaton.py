@@ -9,7 +9,7 @@ import numpy as np
 
 from ..extract.hashing import EMPTY, signed
 from ..extract.streams import Stream, starts_of
-from .weights import SparseWeights
+from .weights import SparseWeights, kernel_parts
 
 
 class Automaton(NamedTuple):
@@ -89,8 +89,7 @@ class Automaton(NamedTuple):
         last_document = np.full(len(self.rows) + 1, -1, np.int32)
         found = np.empty(len(self.rows) + 2, np.int32)
         ends = self._ends(documents.symbols, documents.starts)
-        add = kernels.add_scores if isinstance(weights, np.ndarray) else kernels.add_sparse_scores
-        add(self, ends, documents.starts, weights, totals, last_document, found)
+        kernels.add_scores(self, ends, documents.starts, *kernel_parts(weights), totals, last_document, found)
 
     def occurrences(self, symbols: np.ndarray) -> np.ndarray:
         """Return every occurrence of every n-gram: its row of the weights, its first symbol and one past its last.

@@ -13,11 +13,10 @@ from ..extract.blocks import is_item_block
 from ..extract.hashing import signed
 from ..extract.streams import Stream
 from ..extract.terms import NamedTerm
+from .weights import SparseWeights, kernel_parts
 
 if TYPE_CHECKING:
     from spacy.strings import StringStore
-
-    from .weights import SparseWeights
 
 TermT = TypeVar("TermT", bound=Hashable)
 
@@ -131,8 +130,7 @@ def add_item_scores(
     """
     from . import item_matching_kernels as kernels
 
-    add = kernels.add_values if isinstance(weights, np.ndarray) else kernels.add_sparse_values
-    add(*found, weights, totals)
+    kernels.add_values(*found, *kernel_parts(weights), totals)
     starts, rows, values = found
     if len(shares) and (values != 1.0).any():
         # Scores go by values, and lengths by their squares.

@@ -64,18 +64,13 @@ def features_of_terms(starts, terms, values, rows, combination_starts, combinati
 
 
 @njit
-def add_sparse_values(starts, rows, values, weights, totals):
-    """As :func:`add_values`, of :class:`~spacy_graft.model.weights.SparseWeights`: what is left out is 0."""
+def add_values(starts, rows, values, weights, first, labels, entries, totals):
+    """Add values times rows of weights to the totals (documents, labels); weights as of :func:`.kernels.add_scores`."""
     for i in range(starts.shape[0] - 1):
         for e in range(starts[i], starts[i + 1]):
-            for k in range(weights.starts[rows[e]], weights.starts[rows[e] + 1]):
-                totals[i, weights.labels[k]] += values[e] * weights.values[k]
-
-
-@njit
-def add_values(starts, rows, values, weights, totals):
-    """Add values times rows of weights to the totals (documents, labels)."""
-    for i in range(starts.shape[0] - 1):
-        for e in range(starts[i], starts[i + 1]):
-            for y in range(weights.shape[1]):
-                totals[i, y] += values[e] * weights[rows[e], y]
+            if weights is not None:
+                for y in range(weights.shape[1]):
+                    totals[i, y] += values[e] * weights[rows[e], y]
+            if first is not None:
+                for k in range(first[rows[e]], first[rows[e] + 1]):
+                    totals[i, labels[k]] += values[e] * entries[k]

@@ -205,33 +205,26 @@ def find_ends(automaton, symbols, starts, ends):
 
 
 @njit
-def add_scores(automaton, ends, starts, weights, totals, last_document, found):
+def add_scores(automaton, ends, starts, weights, first, labels, values, totals, last_document, found):
     """``totals[d] += Σ weights[row of f]`` over the n-grams f that document d has, however often it has them.
 
     The sum is in the order in which the n-grams end in the document, those found as suffixes of others last. ``ends``
     is that of :func:`find_ends`; ``last_document`` (n_features + 1, negative) is the last document of each n-gram;
-    ``found`` needs n_features + 2.
+    ``found`` needs n_features + 2. Weights are one array, or where this is None, ``first``, ``labels`` and ``values``
+    are the parts of :class:`~spacy_graft.model.weights.SparseWeights`: what is left out is 0.
     """
     shorter, rows = automaton.shorter, automaton.rows
     for document in range(starts.shape[0] - 1):
         n_found = all_found(shorter, ends, starts, document, last_document, found)
         for k in range(n_found):
             row = rows[found[k]]
-            for label in range(totals.shape[1]):
-                totals[document, label] += weights[row, label]
-
-
-@njit
-def add_sparse_scores(automaton, ends, starts, weights, totals, last_document, found):
-    """The same of :class:`~spacy_graft.model.weights.SparseWeights`: what is left out is 0."""
-    shorter, rows = automaton.shorter, automaton.rows
-    first, labels, values = weights.starts, weights.labels, weights.values
-    for document in range(starts.shape[0] - 1):
-        n_found = all_found(shorter, ends, starts, document, last_document, found)
-        for k in range(n_found):
-            row = rows[found[k]]
-            for entry in range(first[row], first[row + 1]):
-                totals[document, labels[entry]] += values[entry]
+            # What is asked of None is not compiled.
+            if weights is not None:
+                for label in range(totals.shape[1]):
+                    totals[document, label] += weights[row, label]
+            if first is not None:
+                for entry in range(first[row], first[row + 1]):
+                    totals[document, labels[entry]] += values[entry]
 
 
 @inlined

@@ -50,6 +50,11 @@ def for_kernels(weights: csr_array) -> SparseWeights:
     return SparseWeights(*(np.ascontiguousarray(part, dtype) for part, dtype in parts))
 
 
+def kernel_parts(weights: np.ndarray | SparseWeights) -> tuple[np.ndarray | None, ...]:
+    """What kernels are given of weights: an array and None thrice, or None and sparse ones."""
+    return (weights, None, None, None) if isinstance(weights, np.ndarray) else (None, *weights)
+
+
 def dense_rows(weights: np.ndarray | csr_array, rows: np.ndarray) -> np.ndarray:
     """Some rows, not sparse."""
     return weights[rows] if isinstance(weights, np.ndarray) else weights[rows].toarray()
