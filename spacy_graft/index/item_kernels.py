@@ -48,14 +48,22 @@ def entry_key(value, number):
     return number * (1 + 2 * bits)
 
 
+@inner
+def key_of(documents, values, begin, end, numbers):
+    """Key of a column, from entry ``begin`` to before ``end``."""
+    key = 0
+    for e in range(begin, end):
+        number = numbers[documents[e]]
+        key += entry_key(values[e], number) if values.shape[0] else number
+    return key
+
+
 @njit
 def column_keys(starts, documents, values, numbers):
     """Key of each column: int64."""
-    keys = np.zeros(starts.shape[0] - 1, np.int64)
+    keys = np.empty(starts.shape[0] - 1, np.int64)
     for k in range(keys.shape[0]):
-        for e in range(starts[k], starts[k + 1]):
-            number = numbers[documents[e]]
-            keys[k] += entry_key(values[e], number) if values.shape[0] else number
+        keys[k] = key_of(documents, values, starts[k], starts[k + 1], numbers)
     return keys
 
 

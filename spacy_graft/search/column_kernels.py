@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .._numba import inlined, inner, njit
-from ..index.item_kernels import entry_key
+from ..index.item_kernels import key_of
 from .weighting import inverse_weight
 
 #: Bits of an item in the code of a combination, and the mask of as many.
@@ -86,16 +86,6 @@ def combination_column(a, b, c, items, documents, values, df):
             i += 1
             j += 1
     return df
-
-
-@inner
-def key_of(documents, values, begin, end, numbers):
-    """Key of a column; no values where all are 1."""
-    key = 0
-    for e in range(begin, end):
-        number = numbers[documents[e]]
-        key += entry_key(values[e], number) if values.shape[0] else number
-    return key
 
 
 def combination_columns(codes, items):

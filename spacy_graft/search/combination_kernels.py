@@ -12,7 +12,10 @@ from typing import NamedTuple
 import numpy as np
 
 from .._numba import inlined, inner, njit
-from .column_kernels import coded, combination_column, gradient_of, inverse_weight_of, is_simpler, key_of, place_of
+from ..extract.hashing import EMPTY
+from ..extract.kernels import find, insert_rows
+from ..index.item_kernels import key_of
+from .column_kernels import coded, combination_column, gradient_of, inverse_weight_of, is_simpler, place_of
 from .database_kernels import Database
 from .weighting import (
     ROUNDING,
@@ -257,25 +260,6 @@ def bounds_below(items, shares, query, bounds, inverses):
 
 
 @inner
-def slot_of(key, found):
-    """The slot of a column in the hash table: where it is, or where it would be."""
-    mask = found.slots.shape[0] - 1
-    slot = (key ^ (key >> 32)) & mask
-    while found.slots[slot] >= 0:
-        if found.keys[found.slots[slot]] == key:
-            break
-        slot = (slot + 1) & mask
-    return slot
-
-
-@njit
-def fill_slots(found):
-    """Put all candidates into the hash table, which is empty."""
-    for candidate in range(found.n_candidates[0]):
-        found.slots[slot_of(found.keys[candidate], found)] = candidate
-
-
-@inner
 def offer_combination(a, b, c, items, query, found):
     """Count a combination if it violates and, if it is among the best so far, put it with the candidates.
 
@@ -301,9 +285,8 @@ def offer_combination(a, b, c, items, query, found):
     if row >= 0 and query.active[row]:
         return False
     code = coded(a, b, c)
-    slot = slot_of(key, found)
-    candidate = found.slots[slot]
-    if candidate >= 0:
+    candidate = find(key, found.slots, found.keys)
+    if candidate != EMPTY:
         if is_simpler(code, found.codes[candidate]):
             found.codes[candidate] = code
         return False
@@ -311,10 +294,10 @@ def offer_combination(a, b, c, items, query, found):
     if scaled < found.floor[0]:
         return False
     candidate = found.n_candidates[0]
-    found.slots[slot] = candidate
     found.gradients[candidate] = scaled
     found.codes[candidate] = code
     found.keys[candidate] = key
+    insert_rows(found.slots, found.keys, candidate, candidate + 1)
     found.n_candidates[0] = candidate + 1
     return candidate + 1 == found.gradients.shape[0]
 

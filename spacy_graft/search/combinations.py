@@ -17,13 +17,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..extract.hashing import EMPTY, empty_slots
+from ..extract.kernels import insert_rows
 from ..index.fingerprints import column_numbers
 from ..index.items import ItemIndex
 from ..threads import in_threads
 from . import column_kernels, database_kernels
 from . import combination_kernels as kernels
 from .request import SearchRequest
-from .violations import Violations, best_places
+from .violations import Violations, keep_best
 from .weighting import ROUNDING, STANDARD, Weighting, largest_inverse_weight
 
 #: Originals that a code has room for.
@@ -236,7 +238,7 @@ class CombinationSearch:
             gradients=np.empty(room),
             codes=np.empty(room, np.int64),
             keys=np.empty(room, np.int64),
-            slots=np.full(4 << room.bit_length(), -1, np.int32),
+            slots=empty_slots(room),
             n_candidates=np.zeros(1, np.int64),
             n_violations=np.zeros(1, np.int64),
             floor=np.zeros(1),
@@ -320,13 +322,9 @@ def lowest_of_use(query: kernels.WalkQuery, found: kernels.CombinationCandidates
 
 def keep_best_combinations(found: kernels.CombinationCandidates, n_best: int) -> None:
     """Move the ``n_best`` best candidates to the front, by (scaled gradient, code), and raise the floor."""
-    count = found.n_candidates[0]
-    kept = best_places(found.gradients[:count], found.codes[:count], n_best)
-    for values in (found.gradients, found.codes, found.keys):
-        values[:n_best] = values[kept]
-    found.n_candidates[0], found.floor[0] = n_best, found.gradients[:n_best].min()
-    found.slots[:] = -1
-    kernels.fill_slots(found)
+    keep_best(found, n_best, found.gradients, found.codes, found.keys)
+    found.slots[:] = EMPTY
+    insert_rows(found.slots, found.keys, 0, n_best)
 
 
 def simplest_first(codes: np.ndarray) -> np.ndarray:

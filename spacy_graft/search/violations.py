@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -75,13 +76,17 @@ class Candidates:
         )
 
     def keep_best(self) -> None:
-        """Move the ``n_best`` best to the front, by (scaled gradient, then key); the worst of them is the new floor."""
-        found, n_best = self.found, self.query.n_best
-        count = found.n_candidates[0]
-        kept = best_places(found.scaled_gradients[:count], found.keys[:count], n_best)
-        for values in (found.scaled_gradients, found.keys):
-            values[:n_best] = values[kept]
-        found.n_candidates[0], found.floor[0] = n_best, found.scaled_gradients[:n_best].min()
+        """As :func:`keep_best`, by (scaled gradient, then key)."""
+        keep_best(self.found, self.query.n_best, self.found.scaled_gradients, self.found.keys)
+
+
+def keep_best(found: Any, n_best: int, gradients: np.ndarray, ties: np.ndarray, *others: np.ndarray) -> None:
+    """Move the ``n_best`` best candidates to the front, by (gradient, then ties); the worst of them is the floor."""
+    count = found.n_candidates[0]
+    kept = best_places(gradients[:count], ties[:count], n_best)
+    for values in (gradients, ties, *others):
+        values[:n_best] = values[kept]
+    found.n_candidates[0], found.floor[0] = n_best, gradients[:n_best].min()
 
 
 def best_places(gradients: np.ndarray, ties: np.ndarray, n_best: int) -> np.ndarray:
