@@ -59,13 +59,7 @@ class ClusterSearch(RangedSearch):
     Traffic with a storage: the index, 1 byte a node and the penalty weights, once to each worker; and for each pass, 8
     bytes for each document and label to the storage, and from there to each worker.
 
-    Parameters
-    ----------
-    index : NgramIndex
-        In files of the place.
-    inverse_weights, row_of_node
-        As of :class:`.search.Search`.
-    place : Dask
+    Arguments are those of :class:`.search.Search`, with an index in files of the place.
     """
 
     def __init__(self, index: NgramIndex, inverse_weights: np.ndarray, row_of_node: np.ndarray, place: Dask) -> None:
@@ -106,42 +100,30 @@ class ClusterSearch(RangedSearch):
             self.folder.unpublish(lanes.name)
 
 
-class SearchFiles:
-    """What a worker keeps open of a search.
-
-    Parameters
-    ----------
-    index_folder, search_folder : SharedFolder
-    """
-
-    def __init__(self, index_folder: SharedFolder, search_folder: SharedFolder) -> None:
-        shard_folder.cache_clear()  # frees files that have been deleted
-        index_folder.drop_copies(SHARDS)
-        index_folder.drop_copies("search-*", keep=search_folder.path.name)
-        arrays = [search_folder.read(f"{name}.npy", mapped_array) for name in SEARCH_ARRAYS]
-        self.searched, self.inverse_weights, self.starts, open_nodes, n_levels = arrays
-        self.index = IndexFolder(index_folder).open()
-        by_range = np.split(open_nodes, np.searchsorted(open_nodes, self.starts[1:-1]))
-        self.ranged = RangedTree(self.index.tree, self.starts, tuple(by_range), int(n_levels))
-
-
 @lru_cache(maxsize=N_OPEN)
-def search_files(index_folder: SharedFolder, search_folder: SharedFolder) -> SearchFiles:
-    """The files, opened once in a process while not too many others are."""
-    return SearchFiles(index_folder, search_folder)
+def search_files(index_folder: SharedFolder, search_folder: SharedFolder) -> tuple[RangedTree, np.ndarray, np.ndarray]:
+    """The nodes in ranges, which of them are searched, and 1 / λ: opened once while not too many others are."""
+    shard_folder.cache_clear()  # frees files that have been deleted
+    index_folder.drop_copies(SHARDS)
+    index_folder.drop_copies("search-*", keep=search_folder.path.name)
+    arrays = [search_folder.read(f"{name}.npy", mapped_array) for name in SEARCH_ARRAYS]
+    searched, inverse_weights, starts, open_nodes, n_levels = arrays
+    by_range = np.split(open_nodes, np.searchsorted(open_nodes, starts[1:-1]))
+    tree = IndexFolder(index_folder).open().tree
+    return RangedTree(tree, starts, tuple(by_range), int(n_levels)), searched, inverse_weights
 
 
 def findings_of_task(task: RangeTask) -> RangeFindings:
     """What a range has, computed from files: the same wherever it is."""
     with OPENING:
-        files = search_files(task.index_folder, task.search_folder)
+        ranged, searched, inverse_weights = search_files(task.index_folder, task.search_folder)
         task.search_folder.drop_copies("lanes-*", keep=task.lanes)
         lanes = task.search_folder.read(task.lanes, mapped_array)
-    begin, end = files.starts[task.r : task.r + 2].tolist()
-    rows = np.where(files.searched[begin:end], FREE, EQUAL).astype(np.int32)
+    begin, end = ranged.starts[task.r : task.r + 2].tolist()
+    rows = np.where(searched[begin:end], FREE, EQUAL).astype(np.int32)
     rows[task.nodes - begin] = task.rows
-    query = task.query._replace(inverse_weights=files.inverse_weights[begin:end], row_of_node=rows)
-    sums = TreeSums(files.ranged, lanes, np.atleast_1d(task.unit))
-    findings = findings_of_range(sums, task.r, task.label, query, files.index.df[begin:end], begin)
+    query = task.query._replace(inverse_weights=inverse_weights[begin:end], row_of_node=rows)
+    sums = TreeSums(ranged, lanes, np.atleast_1d(task.unit))
+    findings = findings_of_range(sums, task.r, task.label, query, ranged.tree.df[begin:end], begin)
     found = findings.found._replace(keys=findings.found.keys + begin * query.n_labels)
     return findings._replace(found=found)
