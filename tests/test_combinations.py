@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from naive import inverse_weight
 from spacy_graft.extract.bags import Bags
 from spacy_graft.extract.streams import Stream
-from spacy_graft.index.fingerprints import column_numbers
+from spacy_graft.index.columns import column_numbers
 from spacy_graft.index.item_kernels import column_keys
 from spacy_graft.index.items import ItemIndex
 from spacy_graft.search.combinations import CombinationSearch, LabelPenaltyWeights, members

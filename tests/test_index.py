@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from naive import ngram_documents, stream_of
 from spacy_graft.extract.streams import Stream
-from spacy_graft.index.fingerprints import column_numbers
+from spacy_graft.index.columns import column_numbers
 from spacy_graft.index.items import ItemIndex
 from spacy_graft.index.kernels import CHUNK
 from spacy_graft.index.ngrams import NgramIndex

@@ -13,7 +13,7 @@ from spacy_graft.extract.streams import Stream
 from spacy_graft.graft import space
 from spacy_graft.graft.settings import Grafting
 from spacy_graft.index import ngrams, nodes, on_disk, shards, sums
-from spacy_graft.index.fingerprints import column_numbers
+from spacy_graft.index.columns import column_numbers
 from spacy_graft.index.ngrams import NgramIndex
 from spacy_graft.index.nodes import NodeTable
 from spacy_graft.index.places import InMemory, OnDisk

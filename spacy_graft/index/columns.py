@@ -1,4 +1,10 @@
-"""Columns: the documents of features, and the values of features in them."""
+"""Columns: the documents of features, and the values of features in them.
+
+A column has a *key*, the same for equal columns of all indexes over the same documents: the sum of a random number a
+document, modulo 2⁶⁴; where the value is not 1, it is first multiplied by a hash of that. Two of m columns that differ
+have the same key with a probability of m² / 2⁶⁵. Sums are those of 64-bit integers, which wrap around: they are exact
+whatever is added and taken away on the way.
+"""
 
 from __future__ import annotations
 
@@ -44,3 +50,9 @@ def row_totals(columns: Columns, amounts: np.ndarray, n_documents: int) -> np.nd
             entries *= np.square(values[here])
         totals += np.bincount(documents[here], entries, n_documents)
     return totals
+
+
+def column_numbers(n_documents: int) -> np.ndarray:
+    """What each document adds to the key of a column that it is in: int64 (n_documents), over their whole range."""
+    whole_range = np.iinfo(np.int64)
+    return np.random.default_rng(20091).integers(whole_range.min, whole_range.max, n_documents, endpoint=True)

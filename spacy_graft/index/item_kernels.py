@@ -3,8 +3,12 @@
 import numpy as np
 
 from .._numba import inner, njit
-from .fingerprints import GOLDEN, ONE
 from .kernels import LANES
+
+#: The golden ratio's bits: multiplied by it, a number is spread over all 64.
+GOLDEN = -7046029254386353131
+#: The bits of the number 1.
+ONE = int(np.float64(1.0).view(np.int64))
 
 
 @njit

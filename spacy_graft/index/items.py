@@ -11,8 +11,7 @@ import numpy as np
 from ..extract.bags import Bags
 from ..extract.streams import Stream, starts_of
 from . import item_kernels, kernels
-from .columns import Columns, concatenated, reordered
-from .fingerprints import column_numbers
+from .columns import Columns, column_numbers, concatenated, reordered
 from .sums import NodeSums, passes, room_for
 
 #: For a thread to work on by itself.
@@ -80,7 +79,7 @@ class ItemIndex:
 
     @cached_property
     def keys(self) -> np.ndarray:
-        """Keys of the columns, see :mod:`spacy_graft.index.fingerprints`: int64 (n_nodes)."""
+        """Keys of the columns, see :mod:`spacy_graft.index.columns`: int64 (n_nodes)."""
         return item_kernels.column_keys(self.starts, self.documents, self.values, column_numbers(self.n_documents))
 
     @property

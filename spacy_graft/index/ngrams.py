@@ -14,7 +14,7 @@ from ..extract.streams import Stream, starts_of
 from ..heap import trim_heap
 from ..threads import in_threads, limited_threads
 from . import kernels
-from .fingerprints import column_numbers
+from .columns import column_numbers
 from .nodes import NodeTable, SortedSuffixes, nodes_of_suffixes
 from .sums import RangedTree, TreeSums, passes, sums_by_node
 from .texts import RankedText
@@ -182,7 +182,7 @@ class NgramIndex:
         return df, df, np.ones(self.n_nodes)
 
     def column_keys(self) -> np.ndarray:
-        """Keys of the columns, see :mod:`spacy_graft.index.fingerprints`: int64 (n_nodes).
+        """Keys of the columns, see :mod:`spacy_graft.index.columns`: int64 (n_nodes).
 
         They are summed anew, for a hundredth of the time of building; keeping them would cost 8 bytes a node.
         """

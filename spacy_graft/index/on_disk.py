@@ -23,7 +23,7 @@ from ..digests import digest_of
 from ..extract.streams import Empty, Stream
 from ..files import reason_of, write_new, write_whole, writing
 from . import kernels
-from .fingerprints import column_numbers
+from .columns import column_numbers
 from .ngrams import ANY_LENGTH, NgramIndex
 from .nodes import NodeTable
 from .shards import Assembly, Prefix, Shard, cuts, nodes_of_shard, positions_by_shard

@@ -19,7 +19,7 @@ import numpy as np
 
 from ..extract.hashing import EMPTY, empty_slots
 from ..extract.kernels import insert_rows
-from ..index.fingerprints import column_numbers
+from ..index.columns import column_numbers
 from ..index.items import ItemIndex
 from ..threads import in_threads
 from . import column_kernels, database_kernels

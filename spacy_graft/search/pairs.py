@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from ..index.columns import Columns, concatenated
-from ..index.fingerprints import column_numbers
+from ..index.columns import Columns, column_numbers, concatenated
 from ..index.items import ItemIndex
 from .column_kernels import BITS, ItemColumns, combination_columns
 from .combinations import MOST_ITEMS
