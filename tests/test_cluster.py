@@ -240,7 +240,7 @@ def test_shards_and_indexes_in_the_storage_are_not_made_again(threaded, data, tm
     assert not {0, 2} & set(made)
     assert told[-1][0] == told[-1][1] > 3
     shutil.rmtree(tmp_path / "trainer")
-    monkeypatch.setattr(on_disk.Building, "build", None)
+    monkeypatch.setattr(on_disk, "build_in_folder", None)
     assert_same(fitted(data, stored(tmp_path, threaded)), expected)
 
 

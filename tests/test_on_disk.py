@@ -75,7 +75,7 @@ def test_an_index_is_found_again(tmp_path, stream, monkeypatch):
     assert sorted(path.name for path in the_folder(tmp_path).iterdir()) == sorted(
         ["manifest.json", *(f"{name}.bin" for name in (*ARRAYS, "places", "events"))]
     )
-    monkeypatch.setattr(on_disk.Building, "build", None)
+    monkeypatch.setattr(on_disk, "build_in_folder", None)
     np.testing.assert_array_equal(place.index(stream, 2, None).nodes, index.nodes)
 
 

@@ -67,7 +67,7 @@ def index_in_folder(place: OnDisk, stream: Stream, min_df: int, max_length: int 
             with folder.owned():
                 # Another process may have ended with it meanwhile, and have its files open.
                 if not folder.shared.fetch(MANIFEST):
-                    Building(folder, place, min_df, limit).build(stream)
+                    build_in_folder(folder, place, stream, min_df, limit)
         except OSError as error:
             raise not_written(folder.path, error) from error
     index = folder.open()
@@ -382,86 +382,73 @@ def shard_of(values: dict[str, Any]) -> Shard:
     return Shard(**{**values, "smallest": np.uint64(values["smallest"]), **opened})
 
 
-@dataclass(frozen=True)
-class Building:
-    """An index that is built in a folder, shard by shard.
+def build_in_folder(folder: IndexFolder, place: OnDisk, stream: Stream, min_df: int, max_length: int) -> None:
+    """Write the files of an index, shard by shard. Shards that an earlier process has written are used again.
 
     Memory: 60 bytes for each leaf of a shard and thread (a suffix has one for each document of its run); 24 bytes for
     each distinct run of the stream, and 12 for each of its documents.
-
-    Parameters
-    ----------
-    folder : IndexFolder
-    place : OnDisk
-    min_df, max_length : int
     """
+    require_room_for_index(folder.path, len(stream.symbols), min_df)
+    shared = folder.shared.below(SHARDS)
+    shard_folder.cache_clear()  # a folder of this name may have been deleted since
+    made = ShardFolder.planned(shared, stream, min_df, max_length, place.empty)
+    n_shards, for_workers = len(made.shards), shared.for_workers()
+    for s, _ in enumerate(place.run(make_shard, [(for_workers, s) for s in range(n_shards)])):
+        shared.fetch(made.name_of(s))
+        if place.done is not None:
+            place.done(s + 1, n_shards)
+    arrays = assembled(folder, made)
+    arrays |= compared(folder, arrays, made.text.n_documents, place.empty)
+    arrays |= {name: folder.saved(name, getattr(made.text, name)) for name in ("symbols", "alphabet")}
+    folder.close(arrays, made.text.n_documents)
+    shard_folder.cache_clear()
+    shared.remove()
 
-    folder: IndexFolder
-    place: OnDisk
-    min_df: int
-    max_length: int
 
-    def build(self, stream: Stream) -> None:
-        """Write the files of the index. Shards that an earlier process has written are used again."""
-        require_room_for_index(self.folder.path, len(stream.symbols), self.min_df)
-        shared = self.folder.shared.below(SHARDS)
-        shard_folder.cache_clear()  # a folder of this name may have been deleted since
-        made = ShardFolder.planned(shared, stream, self.min_df, self.max_length, self.place.empty)
-        n_shards, for_workers = len(made.shards), shared.for_workers()
-        for s, _ in enumerate(self.place.run(make_shard, [(for_workers, s) for s in range(n_shards)])):
-            shared.fetch(made.name_of(s))
-            if self.place.done is not None:
-                self.place.done(s + 1, n_shards)
-        arrays = self._assembled(made)
-        arrays |= self._compared(arrays, made.text.n_documents)
-        arrays |= {name: self.folder.saved(name, getattr(made.text, name)) for name in ("symbols", "alphabet")}
-        self.folder.close(arrays, made.text.n_documents)
-        shard_folder.cache_clear()
-        shared.remove()
+def assembled(folder: IndexFolder, made: ShardFolder) -> dict[str, np.ndarray]:
+    """Join the nodes of all shards, one shard after the other."""
+    assembly, n_events = Assembly(made.text.n_documents), 0
+    with ExitStack() as stack:
+        files = {name: stack.enter_context(folder.file(name).open("wb")) for name in NodeTable._fields}
+        for s, shard in enumerate(made.shards):
+            part = assembly.whole(made.nodes(s), shard)
+            for name, array in part._replace(bounds=part.bounds[:-1] + n_events)._asdict().items():
+                np.ascontiguousarray(array).tofile(files[name])
+            n_events += len(part.events)
+        np.array([n_events]).tofile(files["bounds"])
+    n_nodes = assembly.n_nodes
+    shapes = {"nodes": (n_nodes, 3), "bounds": (2 * n_nodes + 1,), "events": (n_events,)}
+    dtypes: dict[str, Any] = {"places": made.suffixes.dtype, "bounds": np.int64}
+    arrays = {
+        name: array_in_file(folder.file(name), np.dtype(dtypes.get(name, np.int32)), shapes.get(name, (n_nodes,)), "c")
+        for name in NodeTable._fields
+    }
+    if n_events < 2**31:
+        narrow = folder.empty("narrow_bounds", arrays["bounds"].shape, np.int32)
+        narrow[:] = arrays["bounds"]
+        arrays["bounds"] = narrow
+        folder.file("narrow_bounds").replace(folder.file("bounds"))
+    return arrays
 
-    def _assembled(self, made: ShardFolder) -> dict[str, np.ndarray]:
-        """Join the nodes of all shards, one shard after the other."""
-        assembly, n_events = Assembly(made.text.n_documents), 0
-        with ExitStack() as stack:
-            files = {name: stack.enter_context(self.folder.file(name).open("wb")) for name in NodeTable._fields}
-            for s, shard in enumerate(made.shards):
-                part = assembly.whole(made.nodes(s), shard)
-                for name, array in part._replace(bounds=part.bounds[:-1] + n_events)._asdict().items():
-                    np.ascontiguousarray(array).tofile(files[name])
-                n_events += len(part.events)
-            np.array([n_events]).tofile(files["bounds"])
-        n_nodes = assembly.n_nodes
-        shapes = {"nodes": (n_nodes, 3), "bounds": (2 * n_nodes + 1,), "events": (n_events,)}
-        dtypes: dict[str, Any] = {"places": made.suffixes.dtype, "bounds": np.int64}
-        arrays = {
-            name: array_in_file(
-                self.folder.file(name), np.dtype(dtypes.get(name, np.int32)), shapes.get(name, (n_nodes,)), "c"
-            )
-            for name in NodeTable._fields
-        }
-        if n_events < 2**31:
-            narrow = self.folder.empty("narrow_bounds", arrays["bounds"].shape, np.int32)
-            narrow[:] = arrays["bounds"]
-            arrays["bounds"] = narrow
-            self.folder.file("narrow_bounds").replace(self.folder.file("bounds"))
-        return arrays
 
-    def _compared(self, arrays: dict[str, np.ndarray], n_documents: int) -> dict[str, np.ndarray]:
-        """Find the nodes with equal columns."""
-        nodes, shortest = arrays["nodes"], arrays["shortest"]
-        tree = kernels.Tree(nodes[:, 0], nodes[:, 2], arrays["level"], arrays["bounds"], arrays["events"])
-        keys = RangedTree.of(tree).keys(column_numbers(n_documents), self.place.empty)
-        distinct = self.folder.empty("distinct", (len(nodes),), np.bool_)
-        longest_node = self.folder.empty("longest_node", (len(nodes),), np.int32)
-        for begin in range(0, len(nodes), COMPARED):
-            end = min(begin + COMPARED, len(nodes))
-            longest_node[begin:end] = np.arange(begin, end)
-        n_parts = 1
-        while n_parts * COMPARED < len(nodes):
-            n_parts *= 2
-        for p in range(n_parts):
-            kernels.equal_columns(keys, nodes[:, 2], shortest, nodes[:, 1], distinct, longest_node, p, n_parts)
-        return {"distinct": distinct, "longest_node": longest_node}
+def compared(
+    folder: IndexFolder, arrays: dict[str, np.ndarray], n_documents: int, empty: Empty
+) -> dict[str, np.ndarray]:
+    """Find the nodes with equal columns; ``empty`` allocates working arrays."""
+    nodes, shortest = arrays["nodes"], arrays["shortest"]
+    tree = kernels.Tree(nodes[:, 0], nodes[:, 2], arrays["level"], arrays["bounds"], arrays["events"])
+    keys = RangedTree.of(tree).keys(column_numbers(n_documents), empty)
+    distinct = folder.empty("distinct", (len(nodes),), np.bool_)
+    longest_node = folder.empty("longest_node", (len(nodes),), np.int32)
+    for begin in range(0, len(nodes), COMPARED):
+        end = min(begin + COMPARED, len(nodes))
+        longest_node[begin:end] = np.arange(begin, end)
+    n_parts = 1
+    while n_parts * COMPARED < len(nodes):
+        n_parts *= 2
+    for p in range(n_parts):
+        kernels.equal_columns(keys, nodes[:, 2], shortest, nodes[:, 1], distinct, longest_node, p, n_parts)
+    return {"distinct": distinct, "longest_node": longest_node}
 
 
 def not_written(folder: Path, error: OSError) -> ValueError:
