@@ -74,19 +74,30 @@ class ModelState:
     objective : Objective
     space : FeatureSpace
         Its rows become those of this state.
+
+    Attributes
+    ----------
+    active : Active
+    intercepts : float64 (labels)
+        Of the trained labels.
+    dense : float64 (labels, n_columns)
+        Weights of the dense columns.
+    scores : float64 (labels, documents)
+        Of the training documents.
+    initial : float
+        The objective of a model whose scores are all alike.
     """
 
     def __init__(self, objective: Objective, space: FeatureSpace) -> None:
         self.objective = objective
         self.space = space
-        self._active = Active.empty()
+        self.active = Active.empty()
         if self.is_locked:
-            self._active = self._active.with_columns(space.add_rows(space.locked.blocks, space.locked.nodes))
-        self._intercepts = np.zeros(objective.n_labels)
-        self._dense = np.zeros((objective.n_labels, objective.n_dense))
-        self._scores = self.offset
+            self.active = self.active.with_columns(space.add_rows(space.locked.blocks, space.locked.nodes))
+        self.intercepts = np.zeros(objective.n_labels)
+        self.dense = np.zeros((objective.n_labels, objective.n_dense))
+        self.scores = self.offset
         self._follow()
-        #: The objective of a model whose scores are all alike.
         self.initial = self.loss()
 
     @property
@@ -104,29 +115,9 @@ class ModelState:
             offset[label, documents] += weight * (values if len(values) else 1.0)
         return offset * self.objective.scale if self.is_locked else offset
 
-    @property
-    def active(self) -> Active:
-        """The active pairs with their columns and weights."""
-        return self._active
-
-    @property
-    def intercepts(self) -> np.ndarray:
-        """Of the trained labels: float64 (labels)."""
-        return self._intercepts
-
-    @property
-    def dense(self) -> np.ndarray:
-        """Weights of the dense columns: float64 (labels, n_columns)."""
-        return self._dense
-
     def dense_of(self, problem: Problem) -> Dense:
         """The dense columns with the weights of a problem."""
-        return self.objective.dense_of(problem, self._dense)
-
-    @property
-    def scores(self) -> np.ndarray:
-        """Of the training documents: float64 (labels, documents)."""
-        return self._scores
+        return self.objective.dense_of(problem, self.dense)
 
     def search(
         self, *, min_gradient: float, n_best: int, degree: int, count_all: bool, only_largest: bool = False
@@ -146,18 +137,18 @@ class ModelState:
 
     def active_labels(self) -> np.ndarray:
         """Which pairs of row and trained label are active or locked: bool (rows, labels)."""
-        there = self._active.by_row(self.objective.n_labels)
+        there = self.active.by_row(self.objective.n_labels)
         if self.is_locked:
             there[self.space.locked_rows(), self.space.locked.labels] = True
         return there
 
     def pairs_of(self, problem: Problem) -> slice:
         """The active pairs of a problem."""
-        return slice(*np.searchsorted(self._active.labels, (problem.first, problem.stop)))
+        return slice(*np.searchsorted(self.active.labels, (problem.first, problem.stop)))
 
     def loss(self) -> float:
         """Σ_i s_i loss(q_i, f_i)."""
-        return sum(problem.loss.value_and_probabilities(self._scores[problem.labels])[0] for problem in self.objective)
+        return sum(problem.loss.value_and_probabilities(self.scores[problem.labels])[0] for problem in self.objective)
 
     def scores_without_weights(self) -> np.ndarray:
         """What document weights do not apply to, intercepts and dense columns: float64 (labels, documents)."""
@@ -166,16 +157,16 @@ class ModelState:
             dense = self.dense_of(problem)
             if len(dense):
                 scores[problem.labels] = dense.spread(dense.weights)
-        return self._intercepts[:, None] + scores
+        return self.intercepts[:, None] + scores
 
     def _scores_of_weights(self) -> np.ndarray:
         """The scores by their definition: float64 (labels, documents)."""
-        spread = Design(self._active, *self._scores.shape).spread(self._active.weights)
+        spread = Design(self.active, *self.scores.shape).spread(self.active.weights)
         return self.offset + spread * self.objective.scale + self.scores_without_weights()
 
     def network_gradient(self) -> np.ndarray:
         """The gradient of the network in the active pairs, those of features outside it included: float64 (pairs)."""
-        active, network = self._active, self.objective.network
+        active, network = self.active, self.objective.network
         gradient = np.zeros(len(active))
         if network is None:
             return gradient
@@ -189,7 +180,7 @@ class ModelState:
 
     def enter(self, blocks: np.ndarray, nodes: np.ndarray, labels: np.ndarray) -> None:
         """Make pairs active, at weight zero: nothing else changes."""
-        self._active = self.space.entered(self._active, blocks, nodes, labels)
+        self.active = self.space.entered(self.active, blocks, nodes, labels)
 
     def fit_dense(self) -> None:
         """Go to the best weights of dense columns, while no pairs are active."""
@@ -212,11 +203,11 @@ class ModelState:
         feature, labels = np.nonzero(np.where(forbidden, 0.0, values))
         blocks, nodes = places[feature].T
         self.enter(blocks, nodes, labels)
-        by_row = np.zeros((self._active.n_rows, self.objective.n_labels))
+        by_row = np.zeros((self.active.n_rows, self.objective.n_labels))
         by_row[self.space.rows_of(blocks, nodes), labels] = values[feature, labels]
-        self._active.weights[:] = by_row[self._active.rows, self._active.labels]
-        self._intercepts[:] = 0.0
-        self._scores = self._scores_of_weights()
+        self.active.weights[:] = by_row[self.active.rows, self.active.labels]
+        self.intercepts[:] = 0.0
+        self.scores = self._scores_of_weights()
         self._follow()
 
     def optimise(self, l1: float, tolerance: float, keep_zeros: bool = False) -> None:
@@ -232,25 +223,25 @@ class ModelState:
             Whether pairs whose weight has become 0 stay active.
         """
         features, tolerances = self.space.network_features, [tolerance] * len(self.objective.problems.problems)
-        moved = self._active, self._intercepts, self._dense, self._scores
+        moved = self.active, self.intercepts, self.dense, self.scores
         self.objective.minimise(*moved, features, l1, tolerances)
         if not keep_zeros:
-            self._active, used = self._active.without_zeros(self.space.locked_rows())
+            self.active, used = self.active.without_zeros(self.space.locked_rows())
             self.space.keep_rows(used)
         self._follow(INTERCEPT_SHARE * tolerance)
 
     def violation(self, l1: float) -> float:
         """The largest violation of the optimality conditions over the active pairs, in units of |v| / λ."""
         features = self.space.network_features
-        return self.objective.violation(self._active, self._dense, self._scores, features, l1)
+        return self.objective.violation(self.active, self.dense, self.scores, features, l1)
 
     def keep(self, rows: np.ndarray, l1: float, tolerance: float) -> None:
         """Drop the features of all other rows (bool), and go to the optimum of these (:meth:`optimise`)."""
-        dropped = ~rows[self._active.rows]
-        lost = np.where(dropped, self._active.weights, 0.0)
-        self._scores -= self.objective.scale * Design(self._active, *self._scores.shape).spread(lost)
-        self._active.weights[dropped] = 0.0
-        self._active, used = self._active.without_zeros(self.space.locked_rows())
+        dropped = ~rows[self.active.rows]
+        lost = np.where(dropped, self.active.weights, 0.0)
+        self.scores -= self.objective.scale * Design(self.active, *self.scores.shape).spread(lost)
+        self.active.weights[dropped] = 0.0
+        self.active, used = self.active.without_zeros(self.space.locked_rows())
         self.space.keep_rows(used)
         self.optimise(l1, tolerance)
 
@@ -259,23 +250,23 @@ class ModelState:
         for problem in self.objective:
             tolerance = residual / float(problem.loss.importance.sum())
             shift = problem.loss.optimal_intercepts(
-                self._scores[problem.labels], min(max(tolerance, LEAST_TOLERANCE), INTERCEPT_TOLERANCE)
+                self.scores[problem.labels], min(max(tolerance, LEAST_TOLERANCE), INTERCEPT_TOLERANCE)
             )
-            self._intercepts[problem.labels] += shift
-            self._scores[problem.labels] += shift[:, None]
+            self.intercepts[problem.labels] += shift
+            self.scores[problem.labels] += shift[:, None]
         self._residuals = self._residuals_of_scores()
         self._follow_network()
 
     def _residuals_of_scores(self) -> np.ndarray:
-        residuals = np.empty_like(self._scores)
+        residuals = np.empty_like(self.scores)
         for problem in self.objective:
-            _, p = problem.loss.value_and_probabilities(self._scores[problem.labels])
+            _, p = problem.loss.value_and_probabilities(self.scores[problem.labels])
             residuals[problem.labels] = problem.loss.residuals(p)
         return residuals
 
     def _follow_network(self) -> None:
         """Note the gradient of the network in its vertices: float64 (its features, labels)."""
-        network, active = self.objective.network, self._active
+        network, active = self.objective.network, self.active
         if network is None:
             return
         gradient = np.zeros((network.n_features, self.objective.n_labels))
@@ -290,10 +281,10 @@ class ModelState:
 
     def checkpoint(self) -> Checkpoint:
         """What :meth:`restore` needs to come back to the present model."""
-        active, space = self._active, self.space
+        active, space = self.active, self.space
         return Checkpoint(
             space.blocks, space.nodes, active.rows, active.labels,
-            active.weights.copy(), self._intercepts.copy(), self._dense.copy(), self._scores.copy(),
+            active.weights.copy(), self.intercepts.copy(), self.dense.copy(), self.scores.copy(),
         )  # fmt: skip
 
     def restore(self, checkpoint: Checkpoint) -> None:
@@ -301,16 +292,16 @@ class ModelState:
         rows, labels, space = checkpoint.rows, checkpoint.labels, self.space
         space.set_rows(checkpoint.blocks, checkpoint.nodes)
         penalty_weights = space.penalty_weights(space.blocks[rows], space.nodes[rows], labels)
-        self._active = Active(space.columns(), rows, labels, penalty_weights, checkpoint.weights.copy())
-        self._intercepts, self._dense = checkpoint.intercepts.copy(), checkpoint.dense.copy()
+        self.active = Active(space.columns(), rows, labels, penalty_weights, checkpoint.weights.copy())
+        self.intercepts, self.dense = checkpoint.intercepts.copy(), checkpoint.dense.copy()
         known = checkpoint.scores
-        self._scores = self._scores_of_weights() if known is None else known.copy()
+        self.scores = self._scores_of_weights() if known is None else known.copy()
         self._residuals = self._residuals_of_scores()
         self._follow_network()
 
     def solution(self) -> Solution:
         """The model as it is, by label and in the streams' symbols."""
-        return self.solution_of(self._active, self._intercepts, self._dense, self._scores)
+        return self.solution_of(self.active, self.intercepts, self.dense, self.scores)
 
     def completed(self) -> Active:
         """The active pairs, and the pairs of their features with all labels of the same loss, at weight zero."""
@@ -321,7 +312,7 @@ class ModelState:
             missing[:, problem.labels] = of_problem.any(axis=1, keepdims=True) & ~of_problem
         rows, labels = np.nonzero(missing)
         penalty_weights = self.space.penalty_weights(self.space.blocks[rows], self.space.nodes[rows], labels)
-        return self._active.with_pairs(rows, labels, penalty_weights)
+        return self.active.with_pairs(rows, labels, penalty_weights)
 
     def solution_of(self, active: Active, intercepts: np.ndarray, dense: np.ndarray, scores: np.ndarray) -> Solution:
         """The features of the model with other weights; ``scores`` are those of the training documents."""
