@@ -7,15 +7,18 @@ and optimises the weights of all that have been added; the fit ends when no grad
 
 from __future__ import annotations
 
+from dataclasses import fields, replace
+
 import numpy as np
 
 from .certificate import objective_and_dual
 from .data import TrainingData
 from .objective import Objective
+from .points import StateFit
 from .problems import Problem
 from .report import Reported
 from .rounds import FEWEST_ADDED, NO_GRADIENT, indexed
-from .settings import Grafting
+from .settings import Grafting, GraftingPath, PenaltySettings
 from .solution import Solution
 from .space import SpaceViolations
 
@@ -123,3 +126,31 @@ class SelectionFit(Reported):
 
     def solution(self) -> Solution:
         return self.state.solution()
+
+
+class WholeFit(StateFit):
+    """A fit of :class:`GraftingPath` without L1, whose only step is the optimum over all features."""
+
+    def __init__(self, learner: GraftingPath, data: TrainingData) -> None:
+        if data.combinations:
+            raise ValueError(
+                f"{type(learner).__name__}: under penalty = 'l2' all features enter the model at once, but the "
+                f"combinations of {', '.join(map(repr, data.combinations))} are not enumerated. Leave them out."
+            )
+        self._selection = SelectionFit(ridge_of(learner), data)
+        super().__init__(learner, self._selection.report.copy(), self._selection.state)
+
+    def step(self) -> None:
+        """All features enter; nothing once they have."""
+        if self.finished:
+            return
+        while not self._selection.finished:
+            self._selection.step()
+        self._refits = None
+        self.report = replace(self._selection.report.copy(), points=1, refit=self.refit)
+
+
+def ridge_of(learner: GraftingPath) -> Grafting:
+    """The ridge over all features, with the same penalty weights and network."""
+    shared = {field.name: getattr(learner, field.name) for field in fields(PenaltySettings)}
+    return Grafting(**shared, penalty="l2")

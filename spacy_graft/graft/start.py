@@ -130,7 +130,7 @@ def _(learner: GraftingPath, data: TrainingData) -> Fit:
         return BatchedPath(learner, data)
     data = for_samples(learner, at_once(data))
     if learner.penalty == "l2":
-        from .whole import WholeFit
+        from .selection import WholeFit
 
         return WholeFit(learner, data)
     from .path import PathFit
