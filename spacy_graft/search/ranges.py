@@ -60,11 +60,6 @@ class RangedSearch(Search):
         As of :class:`.search.Search`.
     empty : callable
         Gives memory for the documents of these nodes.
-
-    Attributes
-    ----------
-    n_read : int
-        Ranges that have been read so far.
     """
 
     def __init__(
@@ -77,7 +72,6 @@ class RangedSearch(Search):
         for k, node in enumerate(self._open_nodes):
             documents = index.columns(np.array([node]))[1]
             self._open_documents[self._open_starts[k] : self._open_starts[k + 1]] = documents
-        self.n_read = 0
         self._residuals: np.ndarray | None = None
         self._active = self._nodes = self._rows = np.empty(0, np.int64)
 
@@ -93,7 +87,6 @@ class RangedSearch(Search):
         for group, (label, lanes) in enumerate(lanes_of(request.residuals)):
             sums = self.index.ranged.range_sums(lanes)
             chosen = np.flatnonzero(self._bounds(group) > query.min_gradient).tolist()
-            self.n_read += len(chosen)
             of_ranges = self._search_ranges(chosen, sums, label, query, request.n_threads)
             for r, of_range in zip(chosen, of_ranges, strict=True):
                 self._moved[group, r] = 0.0
