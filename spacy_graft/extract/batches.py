@@ -79,11 +79,7 @@ def batch_reader(block: object) -> BatchReader | None:
 def read_streams(blocks: Iterable[ReadingBlock], docs: Sequence[Doc]) -> dict[ReadingBlock, Stream]:
     """Return the symbols of documents by block.
 
-    Parameters
-    ----------
-    blocks : iterable of block
-    docs : sequence of Doc
-        At least one, all of the same vocab, with the annotation that the blocks need.
+    There is at least one document; all have the same vocab, and the annotation that the blocks need.
 
     Raises
     ------

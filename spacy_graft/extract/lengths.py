@@ -31,16 +31,9 @@ def length_of_words(words: np.ndarray) -> int:
 
 
 def document_lengths(words: Stream) -> np.ndarray:
-    """Return the length of each document.
+    """Return the length of each document, float64 (n_documents), from its symbols of :data:`WORDS`.
 
-    Parameters
-    ----------
-    words : Stream
-        The symbols of :data:`WORDS`; those of the ends of a text are no words.
-
-    Returns
-    -------
-    float64 (n_documents)
+    Those of the ends of a text are no words.
     """
     from . import kernels
 

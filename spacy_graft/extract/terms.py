@@ -31,13 +31,7 @@ NamedTerm = Term[tuple[str, ...]]
 class TermsOfBlock(NamedTuple):
     """N-grams or items of one block, each a feature.
 
-    Attributes
-    ----------
-    block : str
-    rows : int64 (n)
-        The features.
-    symbols : Stream
-        The symbols of each, as a document.
+    ``rows`` are the features: int64 (n). ``symbols`` has the symbols of each, as a document.
     """
 
     block: str
@@ -50,12 +44,7 @@ class FeatureTerms(Iterable[tuple[SymbolTerm, ...]]):
 
     Iterated over, it has the terms of each feature: one, or those whose product it is.
 
-    Parameters
-    ----------
-    n_features : int
-    of_blocks : sequence of TermsOfBlock
-    products : mapping of int to tuple of Term
-        What each product is of, by feature.
+    ``products`` has what each product is of, by feature.
     """
 
     def __init__(

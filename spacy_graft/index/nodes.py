@@ -153,12 +153,8 @@ def nodes_of_leaves(
 ) -> NodeTable:
     """The nodes of consecutive leaves.
 
-    Parameters
-    ----------
-    leaves : Leaves
-    n_documents, min_df : int
-    open_before, open_after : sequence of int
-        Lengths of the n-grams of nodes that have leaves before these or after them.
+    ``open_before`` and ``open_after`` are the lengths of the n-grams of nodes that have leaves before these or after
+    them.
     """
     room = NodeRoom(len(leaves.documents), 1, leaves.suffixes.dtype, n_documents, min_df, open_before, open_after)
     return room.joined([room.fill(leaves, room.place(0, 0))])
@@ -214,15 +210,8 @@ class NodeRoom:
 
     What is not written to takes no memory: pages of the system that nobody touches.
 
-    Parameters
-    ----------
-    n_leaves, n_pieces : int
-        All of them.
-    dtype : dtype
-        Of positions in the text.
-    n_documents, min_df : int
-    open_before, open_after : sequence of int
-        As of :func:`nodes_of_leaves`.
+    ``n_leaves`` and ``n_pieces`` are all of them, and ``dtype`` is that of positions in the text. Other arguments are
+    those of :func:`nodes_of_leaves`.
     """
 
     def __init__(

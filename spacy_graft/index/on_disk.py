@@ -77,12 +77,7 @@ def index_in_folder(place: OnDisk, stream: Stream, min_df: int, max_length: int 
 
 @dataclass(frozen=True)
 class IndexFolder:
-    """The files of one index.
-
-    Parameters
-    ----------
-    shared : SharedFolder
-    """
+    """The files of one index."""
 
     shared: SharedFolder
 
@@ -204,12 +199,7 @@ class IndexFolder:
 
 
 class ShardFolder:
-    """Files that processes share: the shards of an index that is being built, and the text that they are made of.
-
-    Parameters
-    ----------
-    shared : SharedFolder
-    """
+    """Files that processes share: the shards of an index that is being built, and the text that they are made of."""
 
     def __init__(self, shared: SharedFolder) -> None:
         self.shared = shared

@@ -182,11 +182,7 @@ class OpenNode:
 
     Memory: 16 bytes a document.
 
-    Parameters
-    ----------
-    first : int
-        The first node of its subtree.
-    n_documents : int
+    ``first`` is the first node of its subtree.
 
     Attributes
     ----------
@@ -212,12 +208,7 @@ class OpenNode:
 
 
 class Assembly:
-    """Puts the parts of consecutive shards together, one after the other.
-
-    Parameters
-    ----------
-    n_documents : int
-    """
+    """Puts the parts of consecutive shards together, one after the other."""
 
     def __init__(self, n_documents: int) -> None:
         self.n_documents = n_documents

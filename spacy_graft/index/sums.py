@@ -162,12 +162,8 @@ class RangedTree:
 class TreeSums:
     """Sums of lanes over a tree.
 
-    Parameters
-    ----------
-    ranged : RangedTree
-    lanes : int64 (documents) or (documents, LANES)
-    units : float64 (1 or LANES)
-        Or int64, for sums of that kind.
+    ``lanes`` are int64 (documents) or (documents, LANES); ``units`` float64 (1 or LANES), or int64, for sums of that
+    kind.
     """
 
     def __init__(self, ranged: RangedTree, lanes: np.ndarray, units: np.ndarray) -> None:

@@ -21,14 +21,8 @@ class CoarseTree:
 
     Memory: 4 bytes an event, and 32 a node that stays, beside its 1 / λ.
 
-    Attributes
-    ----------
-    min_df : int
-    nodes : int64
-        Which nodes of the index these are, ascending.
-    ranged : RangedTree
-    inverse_weights : float32 (nodes, 0, 1 or labels)
-        1 / λ_ky, which a fit does not change.
+    ``nodes`` says which nodes of the index these are, ascending: int64. Their 1 / λ_ky, which a fit does not change,
+    are float32 (nodes, 0, 1 or labels).
     """
 
     min_df: int

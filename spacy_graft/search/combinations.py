@@ -36,11 +36,8 @@ MOST_ITEMS = column_kernels.MASK - 1
 class LabelPenaltyWeights:
     """How combinations are weighed for one label.
 
-    Attributes
-    ----------
-    weighting : Weighting
-    shares : float64 (documents, 2)
-        What of each document is inside and outside the label; no rows where weights do not follow from counts.
+    ``shares`` are what of each document is inside and outside the label: float64 (documents, 2); no rows where weights
+    do not follow from counts.
     """
 
     weighting: Weighting
@@ -50,13 +47,8 @@ class LabelPenaltyWeights:
 class LabelViolations(NamedTuple):
     """What a walk finds for one label.
 
-    Attributes
-    ----------
-    gradients : float64, codes, keys : int64
-        Of the ``n_best`` best.
-    n_violations : int
-    peak, squared_excess : float
-        As of :class:`.violations.Violations`.
+    Gradients (float64), codes and keys (int64) are those of the ``n_best`` best; peak and excess as of
+    :class:`.violations.Violations`.
     """
 
     gradients: np.ndarray

@@ -26,15 +26,8 @@ def best_by_pass(
     With none, the largest of the peaks of labels is that of all pairs, and all else is unknown. What is found does not
     depend on the number of threads, to the last bit.
 
-    Parameters
-    ----------
-    index : NgramIndex, ItemIndex or CoarseTree
-    residuals : float64 (documents, labels)
-        a_i δ_iy.
-    query : NodeQuery
-    network_gradient : float64 (nodes, labels), optional
-        What is taken from the gradient of each pair: that of a network.
-    n_threads : int
+    ``residuals`` are a_i δ_iy: float64 (documents, labels). ``network_gradient``, float64 (nodes, labels), is what is
+    taken from the gradient of each pair: that of a network.
     """
 
     def best(label: int, sums: Iterable[NodeSums]) -> kernels.NodeCandidates:

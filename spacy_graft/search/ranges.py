@@ -34,11 +34,8 @@ BOUND_ROUNDING = 1.0 + 1e-9
 class RangeFindings(NamedTuple):
     """What a search finds in a range.
 
-    Attributes
-    ----------
-    found : NodeCandidates
-    peaks, inverses : float64 (N_CLASSES)
-        Of each class of its nodes, the largest |v| / λ of what was looked for, −∞ without nodes, and the largest 1 / λ.
+    Of each class of its nodes, ``peaks`` are the largest |v| / λ of what was looked for, −∞ without nodes, and
+    ``inverses`` the largest 1 / λ: float64 (N_CLASSES), both.
     """
 
     found: kernels.NodeCandidates
@@ -54,12 +51,7 @@ class RangedSearch(Search):
     Memory: 512 bytes for each range and eight labels, a copy of the residuals, and, where ``empty``
     gives it, 4 bytes for each document of the nodes that lie in several ranges: some hundred at the most.
 
-    Parameters
-    ----------
-    index, inverse_weights, row_of_node
-        As of :class:`.search.Search`.
-    empty : callable
-        Gives memory for the documents of these nodes.
+    ``empty`` gives memory for the documents of these nodes. Other arguments are those of :class:`.search.Search`.
     """
 
     def __init__(

@@ -25,13 +25,8 @@ class Search:
     Where searches are many, passes go over a coarse tree. It leaves out nodes without a feature of their own and, since
     |v| ≤ df max |δ|, nodes that are too rare to have a large enough gradient.
 
-    Parameters
-    ----------
-    index : NgramIndex
-    inverse_weights : float32 (n_nodes, 0, 1 or labels)
-        1 / λ_ky.
-    row_of_node : int32 (n_nodes)
-        Kept by the caller; see :mod:`spacy_graft.search.kernels`.
+    The 1 / λ_ky are float32 (n_nodes, 0, 1 or labels). ``row_of_node``, int32 (n_nodes), is kept by the caller; see
+    :mod:`spacy_graft.search.kernels`.
     """
 
     #: Full passes before a coarse tree is made, which takes as long as two to twenty of them: more than a path has.

@@ -42,11 +42,7 @@ class Candidates:
 
     Memory: 16 bytes for each of :attr:`ROOM` times ``n_best``, whatever the number that violates, and 2 kB a label.
 
-    Parameters
-    ----------
-    query : NodeQuery
-    first_label, n_labels : int
-        The labels of the pairs.
+    The pairs are of ``n_labels`` labels, from ``first_label`` on.
     """
 
     #: Room in units of ``n_best``, and at the least, beside that for all labels of one node.
