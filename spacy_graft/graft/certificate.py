@@ -50,13 +50,8 @@ class Certificate:
 def objective_and_dual(state: ModelState, l1: float, outside: SpaceViolations | None) -> tuple[float, float]:
     """The objective of a model, and a lower bound of the optimum.
 
-    Parameters
-    ----------
-    state : ModelState
-    l1 : float
-        L1 strength.
-    outside : SpaceViolations, optional
-        What a search at this strength found of the pairs that are not active; None restricts the bound to the active.
+    ``outside`` is what a search at this L1 strength found of the pairs that are not active; None restricts the bound to
+    the active.
     """
     network_gradient = state.network_gradient()
     objective = dual = 0.0

@@ -48,15 +48,7 @@ def warnings_of_all_documents() -> Iterator[None]:
 
 
 def why_empty(learner: Any, report: Report, n_documents: int) -> str | None:
-    """Return why the model of a finished fit has no features and what to change, or None if it has some.
-
-    Parameters
-    ----------
-    learner : settings of a learner
-    report : Report
-    n_documents : int
-        Documents that it was trained on.
-    """
+    """Return why the model of a fit on ``n_documents`` has no features and what to change, or None if it has some."""
     # A learner of another package need not fill in the figures. That no feature is stable is what was asked for.
     are_left_out = report.stability is not None and report.stability["left_out"] > 0
     if report.n_active or not report.min_df or report.vectors is not None or are_left_out:
@@ -133,12 +125,7 @@ def hindering_option(learner: Any, report: Report, n_documents: int) -> str | No
 
 
 def problem_of_weights(example_weights: np.ndarray) -> str | None:
-    """Return what is wrong with example weights that are far from 1, for which penalties are meant, or None.
-
-    Parameters
-    ----------
-    example_weights : float64 (n_documents)
-    """
+    """Return what is wrong with example weights (documents) far from 1, for which penalties are meant, or None."""
     n, total = len(example_weights), float(example_weights.sum())
     if min(n / 100.0, 100.0) <= total <= MOST_WEIGHT * n:
         return None

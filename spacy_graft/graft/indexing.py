@@ -34,13 +34,8 @@ IndexT = TypeVar("IndexT", NgramIndex, ItemIndex)
 def feature_space(objective: Objective, least_df: float = 0.0, search: Searches | None = None) -> FeatureSpace:
     """Index all blocks.
 
-    Parameters
-    ----------
-    objective : Objective
-    least_df : float
-        Features of no more documents per unit of the block's penalty factor are left out, whatever its ``min_df``.
-    search : callable, optional
-        Makes what searches n-grams.
+    Features of no more than ``least_df`` documents per unit of the block's penalty factor are left out, whatever its
+    ``min_df``. ``search`` makes what searches n-grams.
     """
     data = objective.data
     if search is None:

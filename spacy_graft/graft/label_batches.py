@@ -80,10 +80,6 @@ class LabelBatches:
 
     Memory: one index for all; and a second one of n-grams of all frequencies, if there is a batch in which no gradient
     exceeds ``l1`` and penalty weights leave rare n-grams out.
-
-    Parameters
-    ----------
-    data : TrainingData
     """
 
     def __init__(self, data: TrainingData) -> None:
@@ -198,16 +194,8 @@ class BatchedGrafting(Reported):
 class Kept:
     """What is kept of a batch from one point of a path to the next.
 
-    Attributes
-    ----------
-    model : BatchModel
-    checkpoint : Checkpoint
-        Without scores.
-    initial : float
-        The objective at zero weights.
-    report : Report
-    trainable : bool
-        Whether its labels are separated by a feature.
+    The checkpoint is without scores. ``initial`` is the objective at zero weights, and ``trainable`` says whether its
+    labels are separated by a feature.
     """
 
     model: BatchModel
@@ -318,10 +306,7 @@ class BatchedPath(PointFit):
     def resume(self, saved: Mapping[str, Any]) -> None:
         """Go to a point of another fit of the same learner on the same corpus; what follows is the same to the bit.
 
-        Parameters
-        ----------
-        saved : dict
-            From :meth:`to_dict`.
+        ``saved`` is from :meth:`to_dict`.
         """
         # Held-out documents choose the refit, and the other fit may have had other ones.
         refit = self.refit if saved["report"]["points"] else None

@@ -41,13 +41,7 @@ def require_memory_for(n_documents: int, n_labels: int, exclusive: bool) -> None
     The figure is a lower bound that grows with documents × labels. What the texts need is not part of it. Independent
     labels that are fitted in batches are not refused here: their targets are sparse.
 
-    Parameters
-    ----------
-    n_documents : int
-    n_labels : int
-        Labels with a positive document.
-    exclusive : bool
-        Whether labels are mutually exclusive.
+    ``n_labels`` are those with a positive document.
 
     Raises
     ------

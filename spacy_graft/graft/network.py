@@ -69,13 +69,9 @@ class NamedFeatures:
 class Network:
     """A graph over features of a corpus, with the documents of each.
 
-    Attributes
-    ----------
-    graph : FeatureGraph
-    blocks : object (n_features)
-        Names of the blocks that the features come from: those of the vertices that are not virtual, in their order.
-    index : ItemIndex
-        Their columns, and their symbols in their blocks (``symbols`` has an array for each).
+    ``blocks`` names the blocks that the features come from, those of the vertices that are not virtual, in their order:
+    object (n_features). ``index`` has their columns, and their symbols in their blocks (``symbols`` has an array for
+    each).
     """
 
     graph: FeatureGraph
@@ -86,13 +82,8 @@ class Network:
     def built(cls, builder: NetworkBuilder, features: NamedFeatures, n_documents: int) -> Network:
         """The network that a builder makes of the features of a corpus.
 
-        Parameters
-        ----------
-        builder : callable
-            What it raises is passed on.
-        features : NamedFeatures
-        n_documents : int
-            Documents of the training corpus, which come first among those of the features.
+        The training corpus has the first ``n_documents`` of the documents of the features. What the builder raises is
+        passed on.
 
         Raises
         ------
@@ -170,13 +161,7 @@ class NetworkPenalty:
     Memory: 12 bytes an edge four times over. Features of one class are all joined to one another: 12 bytes for each
     pair of those that are in the model.
 
-    Parameters
-    ----------
-    graph : FeatureGraph
-    penalty : PenaltySettings
-        α, γ and the kind of the rows.
-    n_threads : int
-        How many multiply. Products are the same, to the last bit.
+    ``penalty`` has α, γ and the kind of the rows. Products are the same for any ``n_threads``, to the last bit.
 
     Raises
     ------

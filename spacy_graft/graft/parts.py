@@ -139,13 +139,7 @@ class IndexedPart:
 class VertexPart(IndexedPart):
     """Features that are vertices of the network: they are searched one by one, with its gradient.
 
-    Parameters
-    ----------
-    name : str
-    index : ItemIndex
-    inverse : float32 (n_nodes, 0, 1 or labels)
-    features : int64 (n_nodes)
-        The number of each among the network's features.
+    ``features`` are the numbers of nodes among the network's features: int64 (n_nodes).
 
     Attributes
     ----------
@@ -171,15 +165,8 @@ class VertexPart(IndexedPart):
 class LockedPart(IndexedPart):
     """Features with a locked weight, by the names that they are locked under, whatever others have their columns.
 
-    Parameters
-    ----------
-    name : str
-    source : NgramIndex or ItemIndex
-    inverse : float32 (nodes of the source, 0, 1 or labels)
-    nodes : int64 (n_nodes)
-        Those of the source.
-    lengths : mapping of int to int
-        By node of the source, the length of the n-gram that is meant.
+    ``nodes`` are those of the source: int64 (n_nodes). ``inverse`` has all of the source: float32 (nodes, 0, 1 or
+    labels). ``lengths`` has, by node of the source, the length of the n-gram that is meant.
     """
 
     def __init__(
@@ -203,12 +190,8 @@ class LockedPart(IndexedPart):
 class CombinationPart:
     """Products of items, with what :class:`IndexedPart` has. A node is a code, see :class:`CombinationSearch`.
 
-    Parameters
-    ----------
-    name : str
-    search : CombinationSearch
-    symbols : mapping of str to ndarray
-        By block, what its items are named by: the symbols of the search's items are numbers of block and row.
+    ``symbols`` has, by block, what its items are named by: the symbols of the search's items are numbers of block and
+    row.
     """
 
     #: Combinations are not enumerated.

@@ -101,10 +101,7 @@ class PathFit(StateFit):
     def resume(self, saved: Mapping[str, Any]) -> None:
         """Go to a point of another fit of the same learner on the same corpus; what follows is the same to the bit.
 
-        Parameters
-        ----------
-        saved : dict
-            From :meth:`to_dict`.
+        ``saved`` is from :meth:`to_dict`.
         """
         live = self.rounds.report
         # Held-out documents choose the refit, and the other fit may have had other ones.

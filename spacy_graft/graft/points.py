@@ -16,13 +16,8 @@ from .solution import Solution
 class PointFit(Reported, ABC):
     """A fit of :class:`GraftingPath` on one corpus.
 
-    Attributes
-    ----------
-    learner : GraftingPath
-    report : Report
-        Of the present point.
-    refit : float, optional
-        The strength of the refit that models of this and the next points have; None for the weights of the point.
+    ``report`` is that of the present point. ``refit`` is the strength of the refit that models of this and the next
+    points have; None for the weights of the point.
     """
 
     def __init__(self, learner: GraftingPath, report: Report) -> None:
@@ -75,10 +70,7 @@ class PointFit(Reported, ABC):
 class StateFit(PointFit):
     """A fit of one model state.
 
-    Attributes
-    ----------
-    state : ModelState
-        The model of the present point, before a refit.
+    ``state`` is the model of the present point, before a refit.
     """
 
     def __init__(self, learner: GraftingPath, report: Report, state: ModelState) -> None:

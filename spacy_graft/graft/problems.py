@@ -22,13 +22,8 @@ from .data import TrainingData
 class Problem:
     """Labels that share one loss.
 
-    Attributes
-    ----------
-    first, stop : int
-        Its range among the trained labels.
-    loss : Loss
-    ridge_share : float
-        Factor of β: ½ where one weight stands for two labels, w/2 and -w/2 (their squares sum to w²/2).
+    ``first`` and ``stop`` are its range among the trained labels. ``ridge_share`` is a factor of β: ½ where one weight
+    stands for two labels, w/2 and -w/2 (their squares sum to w²/2).
     """
 
     first: int

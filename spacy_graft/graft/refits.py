@@ -64,11 +64,7 @@ class Refits:
     Memory: as of :class:`~spacy_graft.solve.active.Active` with all labels; and 8 bytes a pair twice, a document and
     label three times.
 
-    Parameters
-    ----------
-    state : ModelState
-    lengths : Lengths, optional
-        Those of a model that has further features; by default, lengths are of the features of this one.
+    ``lengths`` are those of a model that has further features; by default, lengths are of the features of this one.
     """
 
     def __init__(self, state: ModelState, lengths: Lengths | None = None) -> None:

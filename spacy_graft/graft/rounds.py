@@ -218,15 +218,8 @@ class Rounds:
 def indexed(objective: Objective, smallest_l1: float, report: Report, l1_max: float | None = None) -> ModelState:
     """The empty model over the space of features, and the figures of this space in the report.
 
-    Parameters
-    ----------
-    objective : Objective
-    smallest_l1 : float
-        Features too rare for this L1 strength are left out, unless the model is empty at it: what was cut off would not
-        change that, but the largest scaled gradient may lie in it.
-    report : Report
-    l1_max : float, optional
-        As of :class:`Rounds`.
+    Features too rare for ``smallest_l1`` are left out, unless the model is empty at it: what was cut off would not
+    change that, but the largest scaled gradient may lie in it. ``l1_max`` is that of :class:`Rounds`.
     """
     # What is named must be found, however rare it is.
     least_df = 0.0 if objective.constraints.names else objective.largest_rare_df(smallest_l1)

@@ -30,10 +30,7 @@ LISTED = 1 << 22
 class SpaceViolations(Violations):
     """Violating pairs over all parts.
 
-    Attributes
-    ----------
-    blocks : int64
-        The part of each pair.
+    ``blocks`` has the part of each pair: int64.
     """
 
     blocks: np.ndarray

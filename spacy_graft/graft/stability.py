@@ -39,12 +39,7 @@ SelectingFit = GraftingFit | PathFit
 def stable_solution(fit: SelectingFit, advance: Callable[[int], None]) -> Solution:
     """The solution of a fit with its stability, of stable features alone.
 
-    Parameters
-    ----------
-    fit : GraftingFit or PathFit
-        Its report is completed.
-    advance : callable
-        Is told after how many more samples.
+    The report of the fit is completed. ``advance`` is told after how many more samples.
 
     Warns
     -----

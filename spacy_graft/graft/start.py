@@ -39,10 +39,7 @@ class Fit(Protocol):
 def start(learner: Any, data: TrainingData) -> Fit:
     """Index a corpus and begin a fit; training goes on with its ``step``.
 
-    Parameters
-    ----------
-    learner : Grafting, GraftingPath, CoordinateAscent, or settings that another package has registered
-    data : TrainingData
+    The learner is Grafting, GraftingPath, CoordinateAscent, or settings that another package has registered.
 
     Raises
     ------
@@ -62,11 +59,7 @@ def is_learner(value: object) -> bool:
 def final_solution(fit: Fit, advance: Callable[[int], None] = lambda n: None) -> Solution:
     """The solution of a fit that does not go on: of stable features alone, if its learner says so.
 
-    Parameters
-    ----------
-    fit : Fit
-    advance : callable
-        Is told after how many more of the samples that this takes.
+    ``advance`` is told after how many more of the samples that this takes.
     """
     if not n_samples(getattr(fit, "learner", None)):
         return fit.solution()

@@ -107,12 +107,7 @@ class NamedNodes:
 class Steering:
     """The constraints on the names of a corpus's features.
 
-    Parameters
-    ----------
-    constraints : Constraints
-    names : FeatureNames
-    indexes : mapping of str to index
-        By block.
+    ``indexes`` are by block.
 
     Attributes
     ----------

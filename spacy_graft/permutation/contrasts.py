@@ -57,10 +57,7 @@ class Contrast:
         With a column x, a label c and strata s of n_s documents, σ² over the permutations within strata is
         Σ_s Σ (c - mean_s c)² / (n_s - 1) Σ (x - mean_s x)²: of columns of ones, the hypergeometric variance.
 
-        Parameters
-        ----------
-        index : NgramIndex or ItemIndex
-        tested : bool (nodes)
+        ``tested`` are bool (nodes).
 
         Returns
         -------
@@ -95,11 +92,6 @@ class Orders:
 
     To sort takes most of the time of a test of many labels in few documents. What has been drawn is kept for the next
     label, where it takes at most :data:`KEPT_ORDERS` bytes: 4 a document and permutation.
-
-    Parameters
-    ----------
-    n_permutations : int
-    seed : int
     """
 
     def __init__(self, n_permutations: int, seed: int) -> None:
@@ -131,11 +123,7 @@ def moments_inside(
 ) -> Iterator[tuple[int, int, np.ndarray, np.ndarray]]:
     """Sum the values of columns, and their squares, over some documents.
 
-    Parameters
-    ----------
-    index : NgramIndex or ItemIndex
-    inside : float64 (documents, k)
-        Ones and zeros, with k at most :data:`LANES`.
+    ``inside`` has ones and zeros: float64 (documents, k), with k at most :data:`LANES`.
 
     Yields
     ------

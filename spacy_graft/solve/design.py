@@ -106,12 +106,7 @@ class Design:
     bytes an entry; 24 where a feature has values other than 1. Otherwise each pair's column is read for itself. (In
     single precision one label's columns are products of this matrix too.)
 
-    Parameters
-    ----------
-    active : Active
-    n_labels, n_documents : int
-    n_threads : int
-        How many make the products; to the last bit they are the same.
+    Products are the same for any ``n_threads``, to the last bit.
     """
 
     def __init__(self, active: Active, n_labels: int, n_documents: int, n_threads: int = 1) -> None:
