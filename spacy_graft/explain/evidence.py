@@ -19,12 +19,7 @@ class Evidence:
 
     Places are computed for all occurrences together, in arrays; only the :class:`Span` is made for each.
 
-    Parameters
-    ----------
-    snapshot : Snapshot
-    doc : Doc
-    occurrences : int64 (n_occurrences, 3)
-        Those of n-grams, from ``Snapshot.ngram_occurrences``.
+    ``occurrences`` are those of n-grams, from ``Snapshot.ngram_occurrences``: int64 (n_occurrences, 3).
     """
 
     def __init__(self, snapshot: Snapshot, doc: Doc, occurrences: np.ndarray) -> None:

@@ -30,20 +30,9 @@ def explain_document(
 ) -> Explanation:
     """Explain the scores of labels for a document.
 
-    Parameters
-    ----------
-    snapshot : Snapshot
-        Of a model.
-    doc : Doc
-    probabilities : mapping of str to float
-        Of all labels, in the order of the columns of the weights, predicted from the same snapshot.
-    alternatives : mapping of str to str or None
-        The labels to explain, and what each is compared with, from
-        :func:`~spacy_graft.explain.scores.alternatives_of`.
-
-    Returns
-    -------
-    Explanation
+    ``probabilities`` are those of all labels, in the order of the columns of the weights, predicted from the same
+    snapshot. ``alternatives`` are the labels to explain, and what each is compared with, from
+    :func:`~spacy_graft.explain.scores.alternatives_of`.
     """
     occurrences = snapshot.ngram_occurrences(doc)
     rows, values, weights, scale = snapshot.contributions(doc, occurrences)

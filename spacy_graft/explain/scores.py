@@ -195,14 +195,8 @@ def explanation_of_matched(
 ) -> Explanation:
     """Explain labels for a document.
 
-    Parameters
-    ----------
-    source : SegmentedText
-    matched : Matched
-    probabilities : mapping of str to float
-        Of all labels, in the order of the columns of the weights.
-    alternatives : mapping of str to str or None
-        The labels to explain, and what each is compared with, from :func:`alternatives_of`.
+    ``probabilities`` are those of all labels, in the order of the columns of the weights. ``alternatives`` are the
+    labels to explain, and what each is compared with, from :func:`alternatives_of`.
     """
     columns = {label: column for column, label in enumerate(probabilities)}
     explained = []

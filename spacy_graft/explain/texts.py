@@ -24,14 +24,10 @@ def explain_text(
 ) -> Explanation:
     """Explain the scores of labels for a document.
 
-    Parameters
-    ----------
-    model : TextModel
-    document : str, bytes, or what else its readers read
-    probabilities : mapping of str to float
-        Of all labels, in the order of the columns of the weights, predicted by the same model.
-    alternatives : mapping of str to str or None
-        The labels to explain, and what each is compared with, from :func:`~spacy_graft.explain.scores.alternatives_of`.
+    The document is a string, bytes, or what else the model's readers read. ``probabilities`` are those of all labels,
+    in the order of the columns of the weights, predicted by the same model.
+    ``alternatives`` are the labels to explain, and what each is compared with, from
+    :func:`~spacy_graft.explain.scores.alternatives_of`.
     """
     occurrences = model.occurrences(document)
     rows = np.unique(occurrences[:, 0])

@@ -77,12 +77,8 @@ class Automaton(NamedTuple):
     def add_scores(self, documents: Stream, weights: np.ndarray | SparseWeights, totals: np.ndarray) -> None:
         """Add to the totals of each document the weights of its n-grams.
 
-        Parameters
-        ----------
-        documents : Stream
-        weights : float64 (n_features, n_labels), or SparseWeights
-        totals : float64 (n_documents, n_labels)
-            Changed in place.
+        ``weights`` are float64 (n_features, n_labels), or sparse; ``totals``, float64 (n_documents, n_labels), are
+        changed in place.
         """
         from . import kernels
 

@@ -142,11 +142,7 @@ def add_item_scores(
 class ItemMatcher:
     """Finds the features of documents that are items or combinations of items.
 
-    Attributes
-    ----------
-    tables : dict of str to ItemTable
-        By block: 28 to 44 bytes a term.
-    members : Members
+    Memory: 28 to 44 bytes a term, in the tables of blocks.
     """
 
     tables: dict[str, ItemTable]
@@ -171,13 +167,7 @@ class ItemMatcher:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Features of documents, and their values (see :meth:`Members.features_of`).
 
-        Parameters
-        ----------
-        streams : mapping of str to Stream
-            By block, for all blocks of :attr:`tables`.
-        blocks : mapping of str to block
-        vocabularies : mapping of str to Vocabulary
-            For the blocks whose item values depend on one.
+        ``streams`` has all blocks of :attr:`tables`, and ``vocabularies`` those whose item values depend on one.
         """
         parts = [
             terms_of(streams[name], table, blocks[name], vocabularies.get(name)) for name, table in self.tables.items()

@@ -91,13 +91,7 @@ def read_snapshot(
 ) -> Snapshot | None:
     """Read what :func:`attrs_of` gave, and the arrays ``W`` and ``b``.
 
-    Parameters
-    ----------
-    attrs : mapping of str to bytes
-    params : dict
-    blocks : Blocks
-    strings : StringStore
-        The names of symbols are added to it.
+    The names of symbols are added to ``strings``.
 
     Returns
     -------

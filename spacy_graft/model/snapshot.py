@@ -191,11 +191,7 @@ class Snapshot:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, float]:
         """Return what the scores of a document are computed from: ``intercepts + scale * values @ weights``.
 
-        Parameters
-        ----------
-        doc : Doc
-        occurrences : int64 (n_occurrences, 3), optional
-            From :meth:`ngram_occurrences`, if they are known.
+        ``occurrences`` are those of :meth:`ngram_occurrences`, if they are known.
 
         Returns
         -------
@@ -250,12 +246,7 @@ class Snapshot:
 def snapshot_of_solution(solution: Solution, blocks: Blocks, strings: StringStore) -> Snapshot:
     """The features and weights that training found, which are copied.
 
-    Parameters
-    ----------
-    solution : Solution
-    blocks : Blocks
-    strings : StringStore
-        The strings of the vocab of the training documents.
+    ``strings`` are those of the vocab of the training documents.
     """
     return Snapshot(
         blocks,
@@ -275,12 +266,8 @@ def scorer_of_solutions(
 ) -> Callable[[Solution], np.ndarray]:
     """Return what computes the scores of documents under solutions with the features of another, none of them named.
 
-    Parameters
-    ----------
-    like : Solution
-    blocks : Blocks
-    strings, streams, lengths
-        As of :meth:`Snapshot.scores_of_streams`; the vocab is that of the training documents as well.
+    Strings, streams and lengths are as of :meth:`Snapshot.scores_of_streams`; the vocab is that of the training
+    documents as well.
     """
     features = compile_terms(like.terms, blocks, strings)
     return lambda solution: matched_scores(solution, features, blocks, columns_of(solution), streams, lengths)

@@ -59,9 +59,7 @@ class Source:
 def portable_model(model: Any) -> dict[str, Any]:
     """Return a model in the values of JSON.
 
-    Parameters
-    ----------
-    model : GraftTextClassifier, TextCatGraft or Language
+    The model is a GraftTextClassifier, a TextCatGraft or a Language.
 
     Raises
     ------

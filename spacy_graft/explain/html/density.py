@@ -38,13 +38,7 @@ class Run(NamedTuple):
 class Arc:
     """A pair of head and modifier.
 
-    Attributes
-    ----------
-    head, modifier : Span
-    relation : str
-        Dependency label; empty if unknown.
-    strength : float
-        Share of the score of the arc.
+    ``relation`` is the dependency label, empty if unknown, and ``strength`` the arc's share of the score.
     """
 
     head: Span

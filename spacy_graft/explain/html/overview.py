@@ -50,13 +50,7 @@ STABILITY_NOTE = (
 
 @dataclass(frozen=True)
 class ShownLabel:
-    """A label whose features are shown, and for the only two labels that exclude each other the other one.
-
-    Attributes
-    ----------
-    label : str
-    against : str, optional
-    """
+    """A label whose features are shown, and for the only two labels that exclude each other the other one."""
 
     label: str
     against: str | None
