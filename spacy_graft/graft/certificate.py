@@ -61,7 +61,7 @@ def objective_and_dual(state: ModelState, l1: float, outside: SpaceViolations | 
         part = state.active.of_labels(problem.first, problem.stop)
         penalty = state.objective.penalty(problem, l1, part.labels)
         network = 0.5 * float(part.weights @ network_gradient[pairs])
-        dense = state.dense_of(problem)
+        dense = state.objective.dense_of(problem, state.dense)
         loss, p = problem.loss.value_and_probabilities(state.scores[problem.labels])
         objective += loss + penalty.value(part.weights, part.penalty_weights) + network
         objective += dense.value(dense.weights)

@@ -10,7 +10,6 @@ import numpy as np
 
 from ..search.request import SearchRequest
 from ..solve.active import Active
-from ..solve.dense import Dense
 from ..solve.design import Design
 from ..solve.losses import INTERCEPT_TOLERANCE, LEAST_TOLERANCE
 from .objective import Objective
@@ -115,10 +114,6 @@ class ModelState:
             offset[label, documents] += weight * (values if len(values) else 1.0)
         return offset * self.objective.scale if self.is_locked else offset
 
-    def dense_of(self, problem: Problem) -> Dense:
-        """The dense columns with the weights of a problem."""
-        return self.objective.dense_of(problem, self.dense)
-
     def search(
         self, *, min_gradient: float, n_best: int, degree: int, count_all: bool, only_largest: bool = False
     ) -> SpaceViolations:
@@ -154,7 +149,7 @@ class ModelState:
         """What document weights do not apply to, intercepts and dense columns: float64 (labels, documents)."""
         scores = np.zeros((self.objective.n_labels, self.objective.data.n_documents))
         for problem in self.objective:
-            dense = self.dense_of(problem)
+            dense = self.objective.dense_of(problem, self.dense)
             if len(dense):
                 scores[problem.labels] = dense.spread(dense.weights)
         return self.intercepts[:, None] + scores

@@ -65,10 +65,6 @@ class Matrix(NamedTuple):
         parts = np.arange(n_ranges) * (len(self.entries) / n_ranges)
         return list(pairwise([*np.searchsorted(self.starts, parts).tolist(), self.n_rows]))
 
-    def squares(self) -> Matrix:
-        """The matrix with its values squared."""
-        return self._replace(values=self.values**2)
-
 
 def as_lanes(vectors: np.ndarray, n_threads: int = 1, single: bool = False) -> np.ndarray:
     """Vectors (n, columns) as rows for the kernels: (columns, n), with zeros to a multiple of four.
@@ -149,7 +145,9 @@ class Design:
     def collect(self, totals: np.ndarray, squared: bool = False) -> np.ndarray:
         """Xᵀ totals, of totals (labels, documents); or with the features' values squared: float64 (pairs)."""
         if self.has_lanes:
-            matrix = self.by_feature.squares() if squared and len(self.by_feature.values) else self.by_feature
+            matrix = self.by_feature
+            if squared:  # where all values are 1 there are none
+                matrix = matrix._replace(values=matrix.values**2)
             return matrix.products(totals, self.n_threads).reshape(-1)
         sums, pairs = np.empty(len(self.active)), self.active.pairs
         work = [
