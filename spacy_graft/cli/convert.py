@@ -263,7 +263,7 @@ def write_texts(texts: ConvertedTexts, path: Path) -> None:
             (label / f"{number:0{digits}}.txt").write_bytes(content)
 
 
-def is_name(part: str) -> bool:
+def is_file_name(part: str) -> bool:
     """Whether a folder can have a name. Where names are not in UTF-8, not all characters can be in one."""
     try:
         length = len(os.fsencode(part))
@@ -275,7 +275,7 @@ def is_name(part: str) -> bool:
 def checked_folder(label: Any) -> PurePosixPath:
     """The folder of a label, where / separates nested folders; a CommandError if the label cannot name one."""
     folder = PurePosixPath(label if isinstance(label, str) else "")
-    is_bad = not folder.parts or not all(map(is_name, folder.parts))
+    is_bad = not folder.parts or not all(map(is_file_name, folder.parts))
     if folder.as_posix() != label or folder.is_absolute() or is_bad:
         raise CommandError(f"The label {label!r:.60} cannot be the name of a folder. Choose another format.")
     return folder
