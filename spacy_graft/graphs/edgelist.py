@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from array import array
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,13 +18,24 @@ from .graph import MAX_WEIGHT, MIN_WEIGHT, FeatureGraph, build_graph
 from .vocabulary import CorpusVocabulary, Vertex
 
 
-class Edge(NamedTuple):
-    """An edge between two vertices, by their numbers, and its line in the file."""
+class EdgeTable(NamedTuple):
+    """The lines of a file that are not empty.
 
-    source: int
-    target: int
-    weight: float
-    line: int
+    Attributes
+    ----------
+    names : list of str
+        The columns of features, each text once, in the order in which they come.
+    ends : int64 (n_lines, 2)
+        The two columns of each line, by their numbers among ``names``.
+    weights : float64 (n_lines)
+    lines : int64 (n_lines)
+        Their numbers in the file.
+    """
+
+    names: list[str]
+    ends: np.ndarray
+    weights: np.ndarray
+    lines: np.ndarray
 
 
 @graph_builder("spacy_graft.EdgeList.v1")
@@ -74,93 +86,100 @@ class EdgeList:
             If a line does not have three columns, its weight is not a number or out of range, or an earlier line has
             another weight for the same edge. The message has the number of the line.
         """
-        features = CorpusVocabulary.of(vocabulary)
-        skipped = {"unknown_features": 0, "self_loops": 0, "zero_weights": 0}
+        features, table = CorpusVocabulary.of(vocabulary), self._table()
         classes: dict[Vertex, int] = {}
-        edges: dict[tuple[int, int], Edge] = {}
-        for line, columns in self._rows():
-            edge = self._edge(line, columns, features, classes)
-            if reason := reason_to_skip(edge):
-                skipped[reason] += 1
-            if edge is not None and reason != "self_loops":
-                # Those of weight 0 as well: a line may contradict them.
-                self._add(edges, edge)
-        n = len(features.vertices) + len(classes)
-        similar = weight_matrix([edge for edge in edges.values() if edge.weight > 0.0], n, self.directed)
-        dissimilar = weight_matrix([edge for edge in edges.values() if edge.weight < 0.0], n, self.directed)
+        numbers = np.array([self._vertex(name, features, classes) for name in table.names], np.int64)
+        n_features, n = len(features.vertices), len(features.vertices) + len(classes)
+        ends = numbers[table.ends].reshape(-1, 2)
+        known = (ends >= 0).all(axis=1)
+        loops = known & (ends[:, 0] == ends[:, 1])
+        skipped = {
+            "unknown_features": int((~known).sum()),
+            "self_loops": int(loops.sum()),
+            "zero_weights": int((known & ~loops & (table.weights == 0.0)).sum()),
+        }
+        from_class = (ends[:, 0] >= n_features) & (ends[:, 1] < n_features)
+        ends[from_class] = ends[from_class, ::-1]
+        # Those of weight 0 as well: a line may contradict them.
+        rows = np.flatnonzero(known & ~loops)
+        first = rows[self._first_of_edges(table, ends, rows, n)]
+        weights = table.weights[first]
+        similar, dissimilar = (
+            weight_matrix(ends[first[chosen]], weights[chosen], n, self.directed)
+            for chosen in (weights > 0.0, weights < 0.0)
+        )
         return build_graph(features, similar, dissimilar, list(classes), skipped)
 
     def features(self) -> CorpusVocabulary:
         """Return the features of the table, in alphabetical order: the vocabulary without a corpus."""
-        named = {tuple(name.split()) for _, columns in self._rows() for name in columns[:2] if not self._is_class(name)}
-        return CorpusVocabulary.of(sorted(named - {()}))
+        return CorpusVocabulary.of(
+            sorted({tuple(name.split()) for name in self._table().names if not self._is_class(name)})
+        )
 
-    def _rows(self) -> Iterator[tuple[int, list[str]]]:
-        """The columns of the lines that are not empty, with their numbers."""
+    def _table(self) -> EdgeTable:
+        """Read the file. Memory: 32 bytes a line, and the names."""
+        names: dict[str, int] = {}
+        ends, weights, lines = array("q"), array("d"), array("q")
         for line, text in text_lines(existing_file(self.path)):
-            if text.strip():
-                columns = text.split("\t")
-                if len(columns) != 3:
-                    raise self._bad(line, f"there must be 3 columns, separated by tabs, but there are {len(columns)}")
-                yield line, columns
+            if not text.strip():
+                continue
+            columns = text.split("\t")
+            if len(columns) != 3:
+                raise self._bad(line, f"there must be 3 columns, separated by tabs, but there are {len(columns)}")
+            try:
+                weights.append(float(columns[2]))
+            except ValueError as error:
+                raise self._bad(line, f"the weight {columns[2]!r} is not a number") from error
+            for name in columns[:2]:
+                if name not in names:
+                    if not name.strip():
+                        raise self._bad(line, "a feature has no name")
+                    names[name] = len(names)
+                ends.append(names[name])
+            lines.append(line)
+        table = EdgeTable(
+            [*names], np.array(ends, np.int64).reshape(-1, 2), np.array(weights), np.array(lines, np.int64)
+        )
+        sizes = np.abs(table.weights)
+        if (bad := np.flatnonzero((sizes != 0.0) & ~((sizes >= MIN_WEIGHT) & (sizes <= MAX_WEIGHT)))).size:
+            raise self._bad(
+                table.lines[bad[0]],
+                f"the weight is {table.weights[bad[0]]}, but must be 0 or from {MIN_WEIGHT:g} to {MAX_WEIGHT:g}, or "
+                f"minus that",
+            )
+        return table
 
     def _is_class(self, name: str) -> bool:
         return bool(self.virtual) and name.strip().startswith(self.virtual)
 
-    def _edge(
-        self, line: int, columns: list[str], features: CorpusVocabulary, classes: dict[Vertex, int]
-    ) -> Edge | None:
-        """The edge of a line, None if a feature is unknown. Adds virtual vertices to ``classes``."""
-        try:
-            weight = float(columns[2])
-        except ValueError as error:
-            raise self._bad(line, f"the weight {columns[2]!r} is not a number") from error
-        if weight and not MIN_WEIGHT <= abs(weight) <= MAX_WEIGHT:
-            raise self._bad(
-                line, f"the weight is {weight}, but must be 0 or from {MIN_WEIGHT:g} to {MAX_WEIGHT:g}, or minus that"
-            )
-        source, target = (self._vertex(line, column, features, classes) for column in columns[:2])
-        if source is None or target is None:
-            return None
-        if source >= len(features.vertices) > target:
-            source, target = target, source
-        return Edge(source, target, weight, line)
-
-    def _vertex(self, line: int, name: str, features: CorpusVocabulary, classes: dict[Vertex, int]) -> int | None:
+    def _vertex(self, name: str, features: CorpusVocabulary, classes: dict[Vertex, int]) -> int:
+        """The number of a vertex, -1 if it is not in the corpus. Adds virtual ones to ``classes``."""
         vertex = tuple(name.split())
-        if not vertex:
-            raise self._bad(line, "a feature has no name")
         if self._is_class(name):
             return classes.setdefault(vertex, len(features.vertices) + len(classes))
-        return features.numbers.get(vertex)
+        return features.numbers.get(vertex, -1)
 
-    def _add(self, edges: dict[tuple[int, int], Edge], edge: Edge) -> None:
-        ends = (edge.source, edge.target)
-        key = ends if self.directed else (min(ends), max(ends))
-        earlier = edges.setdefault(key, edge)
-        if earlier.weight != edge.weight:
+    def _first_of_edges(self, table: EdgeTable, ends: np.ndarray, rows: np.ndarray, n: int) -> np.ndarray:
+        """Where each edge between ``n`` vertices comes first among these rows; all others must have its weight."""
+        edges = ends[rows] if self.directed else np.sort(ends[rows], axis=1)
+        _, first, edge_of = np.unique(edges @ np.array([n, 1]), return_index=True, return_inverse=True)
+        weights = table.weights[rows]
+        if (others := np.flatnonzero(weights != weights[first][edge_of])).size:
+            row, earlier = rows[others[0]], rows[first[edge_of[others[0]]]]
             raise self._bad(
-                edge.line, f"the edge has the weight {edge.weight}, but {earlier.weight} in line {earlier.line}"
+                table.lines[row],
+                f"the edge has the weight {table.weights[row]}, but {table.weights[earlier]} in line "
+                f"{table.lines[earlier]}",
             )
+        return np.sort(first)
 
     def _bad(self, line: int, problem: str) -> ValueError:
         return ValueError(f"{self.path}, line {line}: {problem}")
 
 
-def reason_to_skip(edge: Edge | None) -> str:
-    """The reason why an edge is skipped; empty if it is kept."""
-    if edge is None:
-        return "unknown_features"
-    if edge.source == edge.target:
-        return "self_loops"
-    return "" if edge.weight else "zero_weights"
-
-
-def weight_matrix(edges: list[Edge], n: int, directed: bool) -> sparse.csr_array:
-    """Absolute weights: float64 (n, n)."""
-    weights = np.abs(np.array([edge.weight for edge in edges], np.float64))
-    pairs = np.array([edge[:2] for edge in edges], np.int64).reshape(-1, 2).T
-    matrix = sparse.csr_array((weights, (pairs[0], pairs[1])), shape=(n, n))
+def weight_matrix(edges: np.ndarray, weights: np.ndarray, n: int, directed: bool) -> sparse.csr_array:
+    """Absolute weights of edges, int64 (n_edges, 2): float64 (n, n)."""
+    matrix = sparse.csr_array((np.abs(weights), (edges[:, 0], edges[:, 1])), shape=(n, n))
     return matrix if directed else sparse.csr_array(matrix + matrix.T)
 
 
