@@ -139,10 +139,9 @@ def check_writable(output: Path) -> None:
 def write_graph(graph: FeatureGraph, output: Path) -> None:
     """Write a network file and make its folder; a CommandError if the network has no edges."""
     if not graph.n_vertices:
-        skipped = ", ".join(f"{reason} {count:,}" for reason, count in graph.report["skipped"].items() if count)
         raise CommandError(
             f"No two of the {graph.report['coverage']['vocabulary']:,} features are related; {output} was not written. "
-            f"Skipped: {skipped or 'nothing'}."
+            f"Skipped: {graph.skipped}."
         )
     graph.to_disk(output)
 

@@ -150,6 +150,12 @@ class FeatureGraph:
         is_within = all(vertex in vocabulary.numbers for vertex in self.features())
         return self if is_within else self.restricted_to(vocabulary)
 
+    @property
+    def skipped(self) -> str:
+        """What its builders skipped, with counts, to be read; ``nothing`` if all was taken."""
+        counts = self.report.get("skipped", {})
+        return ", ".join(f"{reason} {n:,}" for reason, n in counts.items() if n) or "nothing"
+
     def of_vertices(self, chosen: np.ndarray, n_vocabulary: int, skipped: Mapping[str, int]) -> FeatureGraph:
         """The graph over some of the vertices (int), with its report."""
         similar, dissimilar = (matrix[chosen][:, chosen] for matrix in (self.similar, self.dissimilar))
