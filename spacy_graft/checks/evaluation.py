@@ -44,10 +44,9 @@ def calibration_metrics(columns: LabelColumns, exclusive: bool) -> dict[str, Any
     targets = columns.right
     known = np.broadcast_to(targets.any(axis=1, keepdims=True), targets.shape) if exclusive else columns.known
     arrays = columns.predicted, targets, known
-    bins = reliability(*arrays, exclusive=exclusive)
     return {
-        **asdict(Quality.of(bins, *arrays, exclusive=exclusive)),
-        "reliability": [asdict(one_bin) for one_bin in bins],
+        **asdict(Quality.of(*arrays, exclusive=exclusive)),
+        "reliability": [asdict(one_bin) for one_bin in reliability(*arrays, exclusive=exclusive)],
     }
 
 

@@ -14,6 +14,7 @@ from spacy.training import Example
 
 from .. import metrics
 from ..extract.unread import document_text
+from ..held_out import PlainTargets
 from ..messages import listed_in_part
 from ..model.sparse_linear import snapshot_of
 from .annotation import annotated_before
@@ -45,12 +46,12 @@ class Quality:
     expected_calibration_error: float
 
     @classmethod
-    def of(cls, bins: tuple[metrics.Bin, ...], *arrays: np.ndarray, exclusive: bool) -> Quality:
-        """Those of the bins of reliability, and of what these were made of; see :mod:`spacy_graft.metrics`."""
+    def of(cls, *arrays: np.ndarray, exclusive: bool) -> Quality:
+        """Those of probabilities, targets and so on: the arguments of :mod:`spacy_graft.metrics`."""
         return cls(
             metrics.log_loss(*arrays, exclusive=exclusive),
             metrics.brier(*arrays, exclusive=exclusive),
-            metrics.expected_calibration_error(bins),
+            metrics.expected_calibration_error(metrics.reliability(*arrays, exclusive=exclusive)),
         )
 
 
@@ -76,14 +77,6 @@ class Calibration:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, for JSON."""
         return asdict(self)
-
-
-@dataclass(frozen=True)
-class LabelledDocuments:
-    """Examples with their targets."""
-
-    examples: list[Example]
-    targets: Targets
 
 
 def calibrate(
@@ -142,41 +135,45 @@ def calibrate(
             f"Calibrate at its end.",
             stacklevel=2,
         )
-    documents = read_documents(component, list(annotated_before(nlp, component, examples)))
-    refuse_untrained(component, documents)
-    warn_of_trained(component, (document_text(example.reference) for example in documents.examples))
-    before = quality(component, documents)
-    divisor = fit_temperature(component, documents) if temperature else 1.0
+    read = list(annotated_before(nlp, component, examples))
+    targets = read_targets(component, read)
+    refuse_untrained(component, targets)
+    warn_of_trained(component, (document_text(example.reference) for example in read))
+    docs, exclusive = [example.predicted for example in read], component.exclusive
+    scores = component.model.predict(docs)
+    before = Quality.of(metrics.as_probabilities(scores, exclusive), *targets, exclusive=exclusive)
+    divisor = fit_temperature(component, scores, targets) if temperature else 1.0
     if divisor != 1.0:
         component.divide_scores(divisor)
+    probabilities = component.predict(docs)
     report, is_free = component.report, component.cfg["threshold"] is None
     if thresholds and is_free and report is not None and isinstance(component, TextCatGraftMultilabel):
-        component.set_thresholds(fit_thresholds(component, documents, report.thresholds or []))
+        component.set_thresholds(fit_thresholds(probabilities, targets, report.thresholds or []))
     add_card(nlp)
     return Calibration(
         temperature=divisor,
         thresholds=component.thresholds if isinstance(component, TextCatGraftMultilabel) else {},
         before=before,
-        after=quality(component, documents),
+        after=Quality.of(probabilities, *targets, exclusive=exclusive),
     )
 
 
-def read_documents(component: TextCatGraft, examples: list[Example], skips_unknown: bool = False) -> LabelledDocuments:
+def read_targets(component: TextCatGraft, examples: list[Example], skips_unknown: bool = False) -> PlainTargets:
     """Read and check the targets of the examples; labels that the component does not have are skipped if asked."""
     if not examples:
         raise ValueError(f"[{component.name}] There are no examples to calibrate on.")
     reader = component.target_reader(skips_unknown)
-    targets = Targets.of([reader.read(example.reference) for example in examples], len(component.labels)).dense()
+    targets = Targets.of([reader.read(example.reference) for example in examples], len(component.labels)).arrays
     if not targets.known.any():
         raise ValueError(
             f"[{component.name}] None of the {len(examples)} examples has a label to calibrate by: annotate doc.cats."
         )
-    return LabelledDocuments(examples, targets)
+    return targets
 
 
-def refuse_untrained(component: TextCatGraft, documents: LabelledDocuments) -> None:
+def refuse_untrained(component: TextCatGraft, targets: PlainTargets) -> None:
     """Raise a ValueError if documents have labels that were added after training, whose probability is 0."""
-    has_label = (documents.targets.values * documents.targets.known).any(axis=0)
+    has_label = (targets.values * targets.known).any(axis=0)
     # NEVER may have been divided by a temperature since.
     is_new = snapshot_of(component.model).intercepts < NEVER / 1e3
     if untrained := list(compress(component.labels, has_label & is_new)):
@@ -186,24 +183,12 @@ def refuse_untrained(component: TextCatGraft, documents: LabelledDocuments) -> N
         )
 
 
-def quality(component: TextCatGraft, documents: LabelledDocuments) -> Quality:
-    """Metrics of the component's probabilities."""
-    arrays, exclusive = (predict_examples(component, documents), *documents.targets.arrays), component.exclusive
-    return Quality.of(metrics.reliability(*arrays, exclusive=exclusive), *arrays, exclusive=exclusive)
-
-
-def predict_examples(component: TextCatGraft, documents: LabelledDocuments) -> np.ndarray:
-    """Probabilities: float64 (n_documents, n_labels)."""
-    return component.predict(example.predicted for example in documents.examples)
-
-
-def fit_temperature(component: TextCatGraft, documents: LabelledDocuments) -> float:
-    """The best temperature; 1 and a warning if there is none."""
-    scores = component.model.predict([example.predicted for example in documents.examples])
-    best = metrics.temperature(scores, *documents.targets.arrays, exclusive=component.exclusive)
+def fit_temperature(component: TextCatGraft, scores: np.ndarray, targets: PlainTargets) -> float:
+    """The best temperature of scores; 1 and a warning if there is none."""
+    best = metrics.temperature(scores, *targets, exclusive=component.exclusive)
     if best is None:
         warnings.warn(
-            f"[{component.name}] No temperature is best for these {len(documents.examples)} documents: all are "
+            f"[{component.name}] No temperature is best for these {len(scores)} documents: all are "
             f"predicted correctly, or not better than by chance. Weights are unchanged. Calibrate on more documents.",
             stacklevel=3,
         )
@@ -211,14 +196,13 @@ def fit_temperature(component: TextCatGraft, documents: LabelledDocuments) -> fl
     return best
 
 
-def fit_thresholds(component: TextCatGraft, documents: LabelledDocuments, before: list[float]) -> list[float]:
+def fit_thresholds(probabilities: np.ndarray, targets: PlainTargets, before: list[float]) -> list[float]:
     """The threshold of each label: the best one on these documents if enough of them have it, else that before."""
-    targets, known, _ = documents.targets.arrays
-    probabilities = predict_examples(component, documents)
+    values, known, _ = targets
     thresholds = metrics.expected_thresholds(probabilities).tolist()
     thresholds[: len(before)] = before
-    n_positive = ((targets >= metrics.LEAST_RIGHT) & known).sum(axis=0).tolist()
-    of_documents = metrics.best_thresholds(probabilities, targets, known)
+    n_positive = ((values >= metrics.LEAST_RIGHT) & known).sum(axis=0).tolist()
+    of_documents = metrics.best_thresholds(probabilities, values, known)
     return [
         other if best is None or n < FEWEST_POSITIVE else best
         for other, best, n in zip(thresholds, of_documents, n_positive, strict=True)

@@ -12,8 +12,8 @@ import numpy as np
 from spacy.training import Example
 
 from ..extract.unread import document_text
-from ..metrics import LEAST_RIGHT, clopper_pearson, document_losses, mask, reliability
-from .calibrate import Quality, predict_examples, read_documents
+from ..metrics import LEAST_RIGHT, clopper_pearson, document_losses, mask
+from .calibrate import Quality, read_targets
 from .dataset import LEFT_OUT, no_label
 from .judging import can_judge, chose_model, warn_of_trained
 from .textcat import TextCatGraft
@@ -105,12 +105,11 @@ def dataset_scores(component: TextCatGraft, examples: list[Example]) -> DatasetS
         warnings.warn(LEFT_OUT.format(n_left=n_left, n=len(examples)), stacklevel=3)
     texts = [document_text(example.reference) for example in judged]
     warn_of_trained(component, texts)
-    documents = read_documents(component, judged, skips_unknown=True)
-    targets, known = documents.targets.values, documents.targets.known
+    targets, known, _ = read_targets(component, judged, skips_unknown=True)
     counted = mask(targets, known, component.exclusive)
     rows = counted.any(axis=1)
     # Without example weights: a document is a document.
-    probabilities, exclusive = predict_examples(component, documents), component.exclusive
+    probabilities, exclusive = component.predict(example.predicted for example in judged), component.exclusive
     arrays = (probabilities, targets, known)
     losses = document_losses(*arrays, exclusive=exclusive)[rows]
     right = component.decisions(targets) if component.exclusive else targets >= LEAST_RIGHT
@@ -123,7 +122,7 @@ def dataset_scores(component: TextCatGraft, examples: list[Example]) -> DatasetS
         accuracy=share(n_right, len(losses)),
         macro_f=bootstrapped(lambda weights: mean_f(weights @ outcomes), len(losses), len(losses) - n_right),
         log_loss=bootstrapped(lambda weights: float(weights @ losses / len(losses)), len(losses)),
-        quality=Quality.of(reliability(*arrays, exclusive=exclusive), *arrays, exclusive=exclusive),
+        quality=Quality.of(*arrays, exclusive=exclusive),
         labels={
             label: LabelScores(
                 int(annotated[:, k].sum()),
