@@ -472,8 +472,10 @@ def print_file(text: str) -> None:
     sys.stdout.buffer.write(content)
 
 
-def make_table(title: str | None, *columns: str, numbers: Iterable[str] = ()) -> Table:
-    """Make an empty table; columns of numbers are aligned to the right."""
+def make_table(
+    title: str | None, *columns: str, numbers: Iterable[str] = (), rows: Iterable[Iterable[object]] = ()
+) -> Table:
+    """Make a table of some rows, to which others can be added; columns of numbers are aligned to the right."""
     from rich import box
     from rich.table import Table
     from rich.text import Text
@@ -481,6 +483,8 @@ def make_table(title: str | None, *columns: str, numbers: Iterable[str] = ()) ->
     table = Table(title=Text(one_line(title)) if title else None, title_justify="left", box=box.SIMPLE_HEAD)
     for column in columns:
         table.add_column(Text(column), justify="right" if column in set(numbers) else "left", overflow="fold")
+    for row in rows:
+        add_row(table, *row)
     return table
 
 

@@ -15,7 +15,6 @@ from ..messages import count, printable
 from .common import (
     ComponentOption,
     FormatOption,
-    add_row,
     load_pipeline,
     make_table,
     print_json,
@@ -28,8 +27,6 @@ from .common import (
 )
 
 if TYPE_CHECKING:
-    from rich.table import Table
-
     from ..explain.features import FeatureKey
     from ..pipeline.textcat import TextCatGraft
 
@@ -113,7 +110,8 @@ def diff_command(
             file.write(difference_page(difference, models, (before, after), top or MAX_ON_PAGE).encode())
         print_message(f"Wrote {html}.")
     elif wants_table(format):
-        tables = (difference_table(*of_kind) for of_kind in changes_by_kind(difference, top or 10))
+        kinds = changes_by_kind(difference, top or 10)
+        tables = (make_table(title, *columns, numbers=NUMBERS, rows=rows) for title, columns, rows in kinds)
         print_tables(difference_summary(difference), *tables)
     else:
         print_json(limited_difference(difference, top), indent=2)
@@ -229,14 +227,6 @@ def changes_by_kind(difference: ModelDifference, top: int) -> Iterator[tuple[str
     if thresholds := difference.threshold_changes:
         rows = [[label, *map("{:.4f}".format, numbers)] for label, numbers in islice(thresholds.items(), top)]
         yield caption("Changed thresholds", thresholds, top), ("label", *NUMBERS), rows
-
-
-def difference_table(title: str, columns: Sequence[str], rows: list[list[str]]) -> Table:
-    """Make a table of one kind of change."""
-    table = make_table(title, *columns, numbers=NUMBERS)
-    for row in rows:
-        add_row(table, *row)
-    return table
 
 
 def caption(title: str, changes: Sized, top: int) -> str:

@@ -104,9 +104,7 @@ def report_command(
     if graft.report is None:
         raise CommandError(f"{model} has no report: its weights were not trained by spacy-graft.")
     if wants_table(format):
-        table = make_table(None, "", "report")
-        for row in graft.report.lines().items():
-            add_row(table, *row)
+        table = make_table(None, "", "report", rows=graft.report.lines().items())
         for name, step in graft.named_points.items():
             add_row(table, f"parsimony: {name}", f"{step['n_active']:,} features, log-loss {step['log_loss']:.4f}")
         print_tables(table)
