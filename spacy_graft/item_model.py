@@ -160,7 +160,7 @@ class NamedItems:
 
 @dataclass(eq=False)
 class ItemSpace:
-    """Items and their combinations as a space of features, by the names of the items.
+    """Items and their combinations as a :class:`Space` of features, by the names of the items.
 
     Attributes
     ----------
@@ -273,11 +273,9 @@ class ItemSpace:
         return columns if self._has_no_names else list(self.names)
 
     def some(self, matrix: scipy.sparse.csr_array, rows: np.ndarray) -> scipy.sparse.csr_array:
-        """Return some rows."""
         return matrix[rows]
 
     def training_data(self, matrix: scipy.sparse.csr_array, /, **of_documents: Any) -> TrainingData:
-        """Return the input of a learner; ``of_documents`` are the fields of targets and weights."""
         combinations = self._combinations()
         factor = self.combination_penalty_factor
         return TrainingData(
@@ -295,7 +293,6 @@ class ItemSpace:
         return [str(self.names[number]) for number in symbols.symbols.tolist()]
 
     def model(self, solution: Solution, matrix: scipy.sparse.csr_array) -> ItemModel:
-        """Return the model of a solution."""
         return ItemModel(solution, self.names, self.of_matrix)
 
     def input_attributes(self) -> dict[str, Any]:
@@ -314,7 +311,6 @@ class ItemSpace:
         return snapshot_of_solution(model.solution, self._blocks(), cast("Any", Words(self.names)))
 
     def restored(self, saved: SavedEstimator, n_labels: int) -> tuple[ItemModel, Report]:
-        """Return a model that has been saved, and the report of its training."""
         names, self.of_matrix, columns = checked_values(saved.space, names=list, of_matrix=bool, columns=list)
         if not are_names(names) or not are_names(columns) or len(columns) not in (0, len(names)):
             raise damaged_model("its items have no names, or not one for each column")
@@ -334,7 +330,6 @@ class ItemSpace:
         return {ITEM_BLOCK: cast("Any", NamedItems(self.min_df)), **self._combinations()}
 
     def naming(self, X: MatrixOrItems) -> ItemNaming:
-        """Return the names of items."""
         return ItemNaming(self.names)
 
 
@@ -355,7 +350,7 @@ class ItemNaming:
 
 
 class ItemModel:
-    """A solution over items, prepared for scoring matrices.
+    """A solution over items, prepared for scoring matrices: a :class:`ScoringModel`.
 
     Parameters
     ----------
@@ -377,16 +372,13 @@ class ItemModel:
 
     @property
     def weights(self) -> np.ndarray | scipy.sparse.csr_array:
-        """Of the features: float64 (n_features, n_labels), sparse where labels are very many."""
         return self.solution.weights
 
     @property
     def intercepts(self) -> np.ndarray:
-        """Of the labels: float64 (n_labels)."""
         return self.solution.intercepts
 
     def features(self) -> Iterator[ItemFeature]:
-        """Yield the features in the order of the weights."""
         for terms, df in zip(self.solution.terms, self.solution.df.tolist(), strict=True):
             yield ItemFeature(tuple(sorted(self.names[int(term.symbols[0])] for term in terms)), df)
 
@@ -415,7 +407,6 @@ class ItemModel:
         return np.array(names, object)
 
     def scores(self, matrix: scipy.sparse.csr_array) -> np.ndarray:
-        """Return the scores of documents: float64 (n_documents, n_labels)."""
         weights, shares = self.solution.weights, self.solution.length_shares
         if len(shares):
             weights = with_column(weights, shares)
@@ -430,12 +421,10 @@ class ItemModel:
         return scores
 
     def score_parts(self, matrix: scipy.sparse.csr_array) -> Iterator[np.ndarray]:
-        """Yield the scores of some documents after the other: float64 (n_documents of the part, n_labels)."""
         for first in range(0, matrix.shape[0], SCORED_AT_ONCE):
             yield self.scores(matrix[first : first + SCORED_AT_ONCE])
 
     def contributions(self, matrix: scipy.sparse.csr_array) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield the features of each document (int64), and their values times the document weight (float64)."""
         starts, rows, values = self._found(matrix)
         documents = np.repeat(np.arange(matrix.shape[0]), np.diff(starts))
         if self.solution.mean_scale:

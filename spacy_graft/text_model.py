@@ -69,7 +69,7 @@ class ReadTexts:
 
 
 class SnapshotModel:
-    """A solution over documents, prepared for scoring others.
+    """A solution over documents, prepared for scoring others (:class:`.item_model.ScoringModel`).
 
     Parameters
     ----------
@@ -81,16 +81,13 @@ class SnapshotModel:
 
     @property
     def weights(self) -> np.ndarray | csr_array:
-        """Of the features: float64 (n_features, n_labels), sparse where labels are very many."""
         return self.snapshot.weights
 
     @property
     def intercepts(self) -> np.ndarray:
-        """Of the labels: float64 (n_labels)."""
         return self.snapshot.intercepts
 
     def features(self) -> Iterator[ItemFeature]:
-        """Yield the features in the order of the weights."""
         table, blocks = self.snapshot.features, self.snapshot.blocks
         for k, df in enumerate(table.df.tolist()):
             names = (as_reading_block(blocks[term.block]).text(term.symbols) for term in table.terms(k))
@@ -98,18 +95,15 @@ class SnapshotModel:
 
 
 class SnapshotSpace:
-    """A space whose models are each a :class:`SnapshotModel`: nothing of the training documents is kept beside it."""
+    """A :class:`.item_model.Space` whose models are each a :class:`SnapshotModel`, beside which nothing is kept."""
 
     def input_attributes(self) -> dict[str, Any]:
-        """Return what tells that the training documents were a matrix: nothing."""
         return {}
 
     def saved_state(self) -> dict[str, Any]:
-        """Return what is saved of the training documents: nothing."""
         return {}
 
     def snapshot(self, model: SnapshotModel) -> Snapshot:
-        """Return what is saved of a model."""
         return model.snapshot
 
 
@@ -155,12 +149,10 @@ class TextSpace(SnapshotSpace):
         return documents_of(X)
 
     def some(self, documents: ReadTexts, rows: np.ndarray) -> ReadTexts:
-        """Return some of the documents that have been read."""
         streams = {name: stream.some(rows, self.place.empty) for name, stream in documents.streams.items()}
         return ReadTexts(streams, documents.lengths[rows])
 
     def training_data(self, documents: ReadTexts, /, **of_documents: Any) -> TrainingData:
-        """Return the input of a learner; ``of_documents`` are the fields of targets and weights."""
         readers = [(name, reader) for name, reader in self.readers.items() if reader.kind is BlockKind.NGRAMS]
         return TrainingData(
             streams={name: documents.streams[name] for name, _ in readers},
@@ -178,11 +170,9 @@ class TextSpace(SnapshotSpace):
         return texts_of(cast("Any", self.readers[block]), symbols, cast("Any", self._words))
 
     def naming(self, X: Sequence[Any]) -> TextNaming:
-        """Return the names of the features of training documents."""
         return TextNaming(self.readers, self._words, X)
 
     def model(self, solution: Solution, documents: ReadTexts) -> TextModel:
-        """Return the model of a solution."""
         snapshot = snapshot_of_solution(solution, self._blocks, cast("Any", self._words))
         if snapshot.word_scores is not None:
             snapshot = replace(snapshot, word_scores=snapshot.word_scores.written())
@@ -194,7 +184,6 @@ class TextSpace(SnapshotSpace):
         return scorer_of_solutions(like, self._blocks, words, documents.streams, documents.lengths)
 
     def restored(self, saved: SavedEstimator, n_labels: int) -> tuple[TextModel, Report]:
-        """Return a model that has been saved, and the report of its training."""
         checked_values(saved.space)
         if WORD_SCORES in saved.model:
             self.readers[VECTORS_READER] = vectors_reader(self.readers)
@@ -259,11 +248,9 @@ class TextModel(SnapshotModel):
         return cast("Any", self.snapshot.blocks)
 
     def scores(self, documents: Iterable[Any]) -> np.ndarray:
-        """Return the scores of documents: float64 (n_documents, n_labels)."""
         return np.concatenate([np.empty((0, self.snapshot.n_labels)), *self.score_parts(documents)])
 
     def score_parts(self, documents: Iterable[Any]) -> Iterator[np.ndarray]:
-        """Yield the scores of some documents after the other: float64 (n_documents of the part, n_labels)."""
         features = self.compiled()
 
         def scores(batch: list[Any]) -> np.ndarray:
@@ -273,7 +260,6 @@ class TextModel(SnapshotModel):
         yield from results_of_batches(scores, documents)
 
     def contributions(self, documents: Iterable[Any]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield the features of each document (int64), and their values times the document weight (float64)."""
         for document in documents:
             rows = np.unique(self.occurrences(document)[:, 0])
             yield rows, np.full(len(rows), self.document_weight(document, rows))

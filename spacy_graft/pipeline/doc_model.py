@@ -63,7 +63,6 @@ class DocSpace(SnapshotSpace):
         return docs
 
     def some(self, docs: Sequence[Doc], rows: np.ndarray) -> list[Doc]:
-        """Return some of the Docs."""
         return [docs[row] for row in rows.tolist()]
 
     def training_data(self, docs: Sequence[Doc], /, **of_documents: Any) -> TrainingData:
@@ -88,11 +87,9 @@ class DocSpace(SnapshotSpace):
         return TrainingData(**fields, lengths=lengths, names=FeatureNames(texts), **of_documents)
 
     def model(self, solution: Solution, docs: Sequence[Doc]) -> DocModel:
-        """Return the model of a solution on training Docs."""
         return DocModel(snapshot_of_solution(solution, self.blocks, docs[0].vocab.strings))
 
     def restored(self, saved: SavedEstimator, n_labels: int) -> tuple[DocModel, Report]:
-        """Return a model that has been saved, and the report of its training."""
         checked_values(saved.space)
         snapshot, report = saved.snapshot(self.blocks, self._tokenizer.vocab.strings, n_labels)
         return DocModel(snapshot), report
@@ -102,15 +99,12 @@ class DocModel(SnapshotModel):
     """A solution over Docs, prepared for scoring others."""
 
     def score_parts(self, docs: Sequence[Doc]) -> Iterator[np.ndarray]:
-        """Yield the scores of all documents."""
         yield self.scores(docs)
 
     def scores(self, docs: Sequence[Doc]) -> np.ndarray:
-        """Return the scores of Docs: float64 (n_documents, n_labels)."""
         return self.snapshot.scores(docs)
 
     def contributions(self, docs: Sequence[Doc]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield the features of each Doc (int64), and their values times the document weight (float64)."""
         for doc in docs:
             features, values, _, scale = self.snapshot.contributions(doc)
             yield features, scale * values
