@@ -298,13 +298,14 @@ class LinearClassifier(ClassifierMixin, LearnerEstimator, SealedEstimator):
 
     @property
     def coef_(self) -> scipy.sparse.csr_array:
-        """Weights (n_labels, n_features), or (1, n_features) of two labels that exclude each other, as scores are.
+        """Weights (n_labels, n_columns), or (1, n_columns) of two labels that exclude each other, as scores are.
 
-        The columns are the features of the model, those of ``get_feature_names_out``.
+        The columns are those of ``get_feature_names_out``: the features, unless the model was trained on a matrix.
         """
         require_fitted(self)
         weights = self._model.weights
-        return scipy.sparse.csr_array((weights[:, 1:] - weights[:, :1] if self._is_binary else weights).T)
+        weights = weights[:, 1:] - weights[:, :1] if self._is_binary else weights
+        return self._model.by_column(scipy.sparse.csr_array(weights.T))
 
     @property
     def intercept_(self) -> np.ndarray:
@@ -314,9 +315,9 @@ class LinearClassifier(ClassifierMixin, LearnerEstimator, SealedEstimator):
         return intercepts[1:] - intercepts[:1] if self._is_binary else intercepts - self._common_intercept
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Return the names of the model's features, in the order of ``coef_``: array of str."""
+        """Return the names of the columns of ``coef_``: array of str."""
         require_fitted(self)
-        return np.array([str(feature) for feature in self._model.features()], object)
+        return self._model.column_names()
 
 
 @dataclass(frozen=True)
@@ -428,16 +429,6 @@ class GraftClassifier(LinearClassifier):
         self.min_df = min_df
         self.combination_penalty_factor = combination_penalty_factor
         self.multilabel = multilabel
-
-    @property
-    def coef_(self) -> scipy.sparse.csr_array:
-        coefficients = super().coef_  # first: it says that nothing is fitted
-        return self._model.by_column(coefficients)
-
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Return the names of the columns of ``coef_``: array of str."""
-        require_fitted(self)
-        return self._model.column_names()
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

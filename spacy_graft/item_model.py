@@ -93,6 +93,15 @@ class ScoringModel(Protocol):
     def features(self) -> Iterator[ItemFeature]:
         """Yield the features in the order of the weights."""
 
+    def by_column(self, coefficients: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
+        """Return coefficients (n, n_features) in the columns of ``coef_``.
+
+        If the training documents were a matrix, its columns come first, then the combinations.
+        """
+
+    def column_names(self) -> np.ndarray:
+        """Return the names of these columns: array of str."""
+
     def scores(self, documents: Any, /) -> np.ndarray:
         """Return the scores of documents: float64 (n_documents, n_labels)."""
 
@@ -391,7 +400,6 @@ class ItemModel:
         return items
 
     def by_column(self, coefficients: scipy.sparse.csr_array) -> scipy.sparse.csr_array:
-        """Return coefficients (n, n_features) with the columns of the matrix, if it was one, then the combinations."""
         if not self.of_matrix:
             return coefficients
         items, n_columns = self.items, len(self.names)
@@ -400,7 +408,6 @@ class ItemModel:
         return scipy.sparse.csr_array((coefficients.data, places[coefficients.indices], coefficients.indptr), shape)
 
     def column_names(self) -> np.ndarray:
-        """Return the names of the columns of :meth:`by_column`: array of str."""
         names = [str(feature) for feature in self.features()]
         if self.of_matrix:
             names = [*self.names, *(names[k] for k in np.flatnonzero(self.items < 0).tolist())]

@@ -18,7 +18,6 @@ from .graft.memory import require_memory_for
 from .graft.settings import Grafting, GraftingPath
 from .item_model import (
     ItemFeature,
-    ItemModel,
     ItemSpace,
     ScoringModel,
     Space,
@@ -335,15 +334,11 @@ class GraftRanker(LearnerEstimator, SealedEstimator):
     def coef_(self) -> scipy.sparse.csr_array:
         """Weights (1, n_columns), in the order of ``get_feature_names_out``."""
         model = self._fitted()
-        coefficients = scipy.sparse.csr_array(model.weights.T)
-        return model.by_column(coefficients) if isinstance(model, ItemModel) else coefficients
+        return model.by_column(scipy.sparse.csr_array(model.weights.T))
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the names of the columns of ``coef_``: array of str."""
-        model = self._fitted()
-        if isinstance(model, ItemModel):
-            return model.column_names()
-        return np.array([str(feature) for feature in model.features()], object)
+        return self._fitted().column_names()
 
     def _named_features(self, model: ScoringModel) -> list[CandidateFeature]:
         """The features in the order of the model's weights."""

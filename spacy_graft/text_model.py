@@ -93,6 +93,12 @@ class SnapshotModel:
             names = (as_reading_block(blocks[term.block]).text(term.symbols) for term in table.terms(k))
             yield ItemFeature(tuple(names), df)
 
+    def by_column(self, coefficients: csr_array) -> csr_array:
+        return coefficients
+
+    def column_names(self) -> np.ndarray:
+        return np.array([str(feature) for feature in self.features()], object)
+
 
 class SnapshotSpace:
     """A :class:`.item_model.Space` whose models are each a :class:`SnapshotModel`, beside which nothing is kept."""
