@@ -23,11 +23,10 @@ from spacy_graft.graft.points import PointFit
 from spacy_graft.graft.report import Report
 from spacy_graft.index.ngrams import NgramIndex
 from spacy_graft.pipeline import folds
-from spacy_graft.pipeline.block_choice import leave_out
 from spacy_graft.pipeline.choice import trials_of
 from spacy_graft.pipeline.defaults import blocks_of
 from spacy_graft.pipeline.fit import begun_training
-from spacy_graft.pipeline.folds import cross_validated, splits_of
+from spacy_graft.pipeline.folds import cross_validated, leave_out, splits_of
 from spacy_graft.pipeline.judging import held_out_of
 from spacy_graft.pipeline.logger import console_logger
 from spacy_graft.pipeline.progress import progress_bar

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
+from ..extract.blocks import Block, is_combination_block
 from ..graft.emptiness import NothingToLearnError, warnings_of_all_documents
 from ..graft.report import Report
 from ..graft.settings import GraftingPath
@@ -27,7 +28,6 @@ from ..held_out import (
     scored_points,
 )
 from ..strengths import with_best_strengths
-from .block_choice import leave_out
 from .choice import HeldOut
 from .corpus import ExtractedCorpus
 from .targets import Targets
@@ -214,6 +214,28 @@ def without_needless_blocks(
 
     leave_out(training.learner.optional_blocks, training.corpus.blocks, is_needless)
     return chosen
+
+
+def leave_out(
+    optional: Sequence[str], blocks: Mapping[str, Block], is_needless: Callable[[tuple[str, ...]], bool]
+) -> tuple[str, ...]:
+    """Leave out needless blocks one after the other, each with the combinations of its items; return those left out.
+
+    Parameters
+    ----------
+    optional : sequence of str
+        The blocks to try, in this order.
+    blocks : mapping of str to block
+    is_needless : callable
+        Returns whether a model without these blocks, of which the last ones are new, is as good as the best so far.
+    """
+    gone: tuple[str, ...] = ()
+    for name in optional:
+        combining = (other for other, block in blocks.items() if is_combination_block(block) and name in block.of)
+        new = tuple(other for other in (name, *combining) if other not in gone)
+        if new and is_needless(gone + new):
+            gone += new
+    return gone
 
 
 def loss_of(report: Report) -> float:

@@ -27,11 +27,10 @@ from ..index.places import IndexPlace, OnDisk
 from ..metrics import lifted_thresholds
 from ..model.snapshot import Snapshot
 from ..strengths import choices_of, first_strengths, try_strengths
-from .block_choice import leave_out
 from .checkpoints import Checkpoints
 from .choice import Choice, HeldOut, PresentPoint, Scorer
 from .corpus import DocPair, ExtractedCorpus
-from .folds import chosen_of_few
+from .folds import chosen_of_few, leave_out
 from .judging import warn_of_noise
 from .progress import progress_bar
 from .targets import TargetReader
