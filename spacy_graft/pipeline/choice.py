@@ -214,6 +214,8 @@ class JudgedPoint:
         Of held-out documents; none for a point that cannot be chosen any more.
     scores : dict
         What the component's scorer says of these.
+    size : int
+        What tells whether more enters at the next point (:func:`.held_out.n_entered`).
     """
 
     snapshot: Snapshot | None
@@ -221,6 +223,7 @@ class JudgedPoint:
     losses: np.ndarray
     probabilities: np.ndarray
     scores: dict[str, Any]
+    size: int
 
     def without_model(self) -> JudgedPoint:
         """What is kept of a point that cannot be chosen any more."""
@@ -283,8 +286,6 @@ class Choice:
         self._least_choice = before.scores()[CHOICE] if before is not None and before.points else -math.inf
         #: Log-loss of the shares of labels among the held-out documents.
         self.baseline = 0.0
-        #: Of each point, what tells whether more enters.
-        self._sizes: list[int] = []
         #: The least log-loss so far, and whether another refit was looked for at the last point.
         self._least, self._has_searched = math.inf, False
         #: The chosen point with another network, or without blocks that it does not need.
@@ -293,7 +294,7 @@ class Choice:
     @property
     def is_exhausted(self) -> bool:
         """Whether the last points have not lowered the log-loss, or hardly more has entered at them."""
-        return is_exhausted([point.log_loss for point in self.points], self._sizes)
+        return is_exhausted([point.log_loss for point in self.points], [point.size for point in self.points])
 
     @property
     def best(self) -> JudgedPoint:
@@ -343,7 +344,6 @@ class Choice:
         point, trial, self._has_searched = self._judged(present, least)
         self._least = min(self._least, trial.log_loss)
         self.points.append(point)
-        self._sizes.append(n_entered(point.report, self.learner, present.held_out.exclusive))
         losses = mean_losses([one.losses for one in self.points], present.held_out)
         for one, loss in zip(self.points, losses, strict=True):
             one.report.difference_error = loss.difference_error
@@ -439,7 +439,8 @@ class Choice:
             held_out_sketch=held_out.texts_sketch,
         )
         snapshot = trial.snapshot.adjusted(adjustment, held_out.shares)
-        return JudgedPoint(snapshot, report, losses, probabilities, found), trial, searches
+        size = n_entered(report, self.learner, held_out.exclusive)
+        return JudgedPoint(snapshot, report, losses, probabilities, found, size), trial, searches
 
     def _check_metric(self, scores: Mapping[str, Any]) -> None:
         metric = self.learner.metric
