@@ -68,18 +68,8 @@ class ClassTargets:
             values = scipy.sparse.csr_array(indicator) if has_many_labels(n, n_labels, False) else indicator
             return cls(np.arange(n_labels), values.astype(np.float64), False, indicator.dtype)
         if multilabel:
-            return cls.of_collections(list(np.asarray(y) if hasattr(y, "__array__") else y))
-        return cls.of_labels(y)
-
-    @classmethod
-    def of_collections(cls, y: list[Any]) -> ClassTargets:
-        """Targets of documents with any number of labels each."""
-        rows, labels = sets_and_labels(collections_of(y))
-        return cls(as_classes(labels), has_label(rows, labels, False), False)
-
-    @classmethod
-    def of_labels(cls, y: Any) -> ClassTargets:
-        """Targets of documents with one label each."""
+            rows, labels = sets_and_labels(collections_of(np.asarray(y) if hasattr(y, "__array__") else y))
+            return cls(as_classes(labels), has_label(rows, labels, False), False)
         values = one_column(y)
         rows, labels = sets_and_labels([(label,) for label in single_labels(values)])
         classes = as_classes(labels)
