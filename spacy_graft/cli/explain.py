@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from math import fsum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -33,11 +32,9 @@ from .inputs import IdFieldOption, InputFormat, InputText, OnError, OnErrorOptio
 if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
-    from spacy.tokens import Doc
 
     from ..explain.scores import Explanation, LabelExplanation
     from ..explain.words import WordEvidence
-    from ..pipeline.textcat import TextCatGraft
 
 EXAMPLES = """
 spacy-graft explain training/model-best "Return the inverse of a matrix."
@@ -115,7 +112,9 @@ def explain_command(
     warn_of_metadata(graft)
     # Before any text is read.
     alternatives_of(dict.fromkeys(graft.labels, 0.0), graft.exclusive, label, against)
-    explain = graft.explain if html is None and not wants_table(format) else partial(explain_shown, graft)
+    # Of labels that exclude each other, a table or a page shows one.
+    is_best = graft.exclusive and (html is not None or wants_table(format))
+    explain = graft.explain_best if is_best else graft.explain
     stream = TextStream(nlp, lambda doc: explain(doc, label, against=against), on_error)
     explanations = stream.run(read_texts(text, text_field, input_format, on_error))
     if html is not None:
@@ -126,12 +125,6 @@ def explain_command(
     else:
         for source, explanation in explanations:
             print_json({**source.identity(id_field), **limited_explanation(explanation, top)})
-
-
-def explain_shown(graft: TextCatGraft, doc: Doc, label: str | None, against: str | None) -> Explanation:
-    """Explain what a table or a page shows: one label if labels exclude each other, else all."""
-    explain = graft.explain_best if graft.exclusive else graft.explain
-    return explain(doc, label, against=against)
 
 
 def write_page(
