@@ -268,15 +268,6 @@ def lifted_thresholds(thresholds: list[float], before: np.ndarray, after: np.nda
     return np.where(after > LEAST_RISE * before, lifted, thresholds).tolist()
 
 
-def divided_thresholds(thresholds: list[float] | None, temperature: float) -> list[float] | None:
-    """Thresholds with which scores divided by a temperature give the same decisions."""
-    if thresholds is None or temperature == 1.0:
-        return thresholds
-    from scipy.special import logit  # not needed to load a component
-
-    return [float(threshold) for threshold in logistic(logit(np.array(thresholds)) / temperature)]
-
-
 def best_thresholds(
     probabilities: np.ndarray, targets: np.ndarray, known: np.ndarray | None = None
 ) -> list[float | None]:

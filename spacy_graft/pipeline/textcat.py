@@ -36,7 +36,7 @@ from ..graft.settings import GraftingPath
 from ..graft.solution import Solution
 from ..heap import no_collections
 from ..messages import did_you_mean, listed, listed_in_part, unpaired_surrogate
-from ..metrics import THRESHOLD, as_probabilities, divided_thresholds, document_losses
+from ..metrics import THRESHOLD, as_probabilities, document_losses
 from ..model.naming import texts_of
 from ..model.snapshot import Snapshot, snapshot_of_solution
 from ..model.sparse_linear import SNAPSHOT, snapshot_of
@@ -709,11 +709,14 @@ class TextCatGraft(TrainablePipe):
         if report is None:
             self._set_snapshot(snapshot)
             return
+        thresholds = report.thresholds
+        if thresholds is not None:
+            thresholds = Adjustment(1.0 / divisor).thresholds_before(thresholds, np.ones(len(thresholds)))
         report = replace(
             report,
             temperature=divisor * report.temperature,
             tilt=report.tilt / divisor,
-            thresholds=divided_thresholds(report.thresholds, divisor),
+            thresholds=thresholds,
             log_loss=None,
             log_loss_error=None,
             difference_error=None,
