@@ -119,8 +119,7 @@ def distil(
         is of another teacher or other texts, or the component has another learner.
     """
     graft = graft_component(nlp, component)
-    check_arguments(nlp, graft, teacher, weights, n_to_label)
-    check_store(store)
+    check_arguments(nlp, graft, teacher, weights, n_to_label, store)
     if isinstance(texts, str):
         raise ValueError(f"A list of texts without labels is expected, not the string {texts[:40]!r}.")
     texts = list(texts) if isinstance(texts, Iterator) else texts
@@ -186,7 +185,9 @@ def with_soft_labels(
     ]
 
 
-def check_arguments(nlp: Language, component: TextCatGraft, teacher: AnyTeacher, weights: Any, n_to_label: int) -> None:
+def check_arguments(
+    nlp: Language, component: TextCatGraft, teacher: AnyTeacher, weights: Any, n_to_label: int, store: Any
+) -> None:
     """Raise a ValueError for what cannot be distilled."""
     if not isinstance(component.learner, GraftingPath):
         raise ValueError(
@@ -199,10 +200,6 @@ def check_arguments(nlp: Language, component: TextCatGraft, teacher: AnyTeacher,
         raise ValueError(f"The weights of soft labels must be a list of numbers of at least 0, but are {weights!r}.")
     if not is_count(n_to_label, least=0):
         raise ValueError(f"n_to_label must be an integer of at least 0, but is {n_to_label!r}.")
-
-
-def check_store(store: Any) -> None:
-    """Raise a ValueError for what is not the path of a file."""
     if store is not None and (not isinstance(store, str | Path) or not str(store) or Path(store).is_dir()):
         raise ValueError(f"store must be the path of a file, but is {store!r}.")
 

@@ -49,7 +49,8 @@ class Store:
         path.parent.mkdir(parents=True, exist_ok=True)
         self._file = path.open("a+b")
         try:
-            self._own()
+            if not has_lock(self._file):  # where the system has none, the number of records is compared
+                raise ValueError(f"{path} is written by another process. Wait for its end, or give another output.")
             self._prepare(digest)
         except BaseException:
             self._file.close()
@@ -63,11 +64,6 @@ class Store:
 
     def __exit__(self, *_: object) -> None:
         self._file.close()
-
-    def _own(self) -> None:
-        """Keep other processes away, where the system can; elsewhere the number of records is compared."""
-        if not has_lock(self._file):
-            raise ValueError(f"{self.path} is written by another process. Wait for its end, or give another output.")
 
     def _prepare(self, digest: str) -> None:
         """Write the header or check it, and leave out a record that is not whole."""
@@ -89,8 +85,7 @@ class Store:
             )
         else:
             self._header = header.decode()
-        size = os.fstat(self._file.fileno()).st_size - len(self._header.encode())
-        self._file.truncate(len(self._header.encode()) + size // self.dtype.itemsize * self.dtype.itemsize)
+        self._file.truncate(len(self._header.encode()) + self._n_written() * self.dtype.itemsize)
 
     def records(self) -> np.ndarray:
         """All records, in the file's memory."""
