@@ -356,15 +356,7 @@ class Side(NamedTuple):
 
 @dataclass(frozen=True)
 class Findings:
-    """A finished test, with the names of what was tested.
-
-    Attributes
-    ----------
-    corpus : TestedCorpus
-    spaces : list of TestedSpace
-    test : PermutationTest
-    naming : Naming
-    """
+    """A finished test, with the names of what was tested."""
 
     corpus: TestedCorpus
     spaces: Sequence[TestedSpace]

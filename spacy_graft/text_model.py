@@ -69,12 +69,7 @@ class ReadTexts:
 
 
 class SnapshotModel:
-    """A solution over documents, prepared for scoring others (:class:`.item_model.ScoringModel`).
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-    """
+    """A solution over documents, prepared for scoring others (:class:`.item_model.ScoringModel`)."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.snapshot = snapshot

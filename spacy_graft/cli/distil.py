@@ -148,13 +148,7 @@ def distil_command(
 
 @dataclass(frozen=True)
 class FileTexts:
-    """The texts of JSON lines or a table, read again each time.
-
-    Attributes
-    ----------
-    path : str
-    text_field : str
-    """
+    """The texts of JSON lines or a table, read again each time."""
 
     path: str
     text_field: str

@@ -97,13 +97,7 @@ class Content:
 
 @dataclass(frozen=True)
 class Fields:
-    """The keys under which records have what a corpus is made of; None if it is not read.
-
-    Attributes
-    ----------
-    text : str
-    label, id, weight : str, optional
-    """
+    """The keys under which records have what a corpus is made of; None if it is not read."""
 
     text: str
     label: str | None

@@ -37,11 +37,6 @@ def suit_loop(nlp: Language, component: TextCatGraft) -> None:
     patience. A path has 16 steps by default. The settings are changed for this training, and in the config that is
     saved with the model; a message says so. Of a loop that also trains other components, only weights of scores are
     changed, if no other component has such scores. Limits that may be too small are only warned of.
-
-    Parameters
-    ----------
-    nlp : Language
-    component : TextCatGraft
     """
     learner = component.learner
     if not isinstance(learner, GraftingPath):
