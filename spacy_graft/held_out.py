@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
@@ -330,31 +330,14 @@ def stronger(refits: Sequence[float | None], losses: Sequence[float]) -> float |
     return last * REFIT_FACTOR
 
 
-def points_of_fold(path: Iterable[tuple[FoldPoint, float, int]]) -> list[FoldPoint]:
-    """The points of the path of one fold, until it is exhausted.
-
-    Beside each point stand its log-loss and :func:`n_entered`.
-    """
-    points: list[FoldPoint] = []
-    losses: list[float] = []
-    sizes: list[int] = []
-    for point, log_loss, size in path:
-        points.append(point)
-        losses.append(log_loss)
-        sizes.append(size)
-        if is_exhausted(losses, sizes):
-            break
-    return points
-
-
-def scored_points(
-    points: Iterable[PointFit], scorer: SolutionScorer, judge: Judge, tempered: bool, alone: bool
-) -> Iterator[tuple[FoldPoint, float, int]]:
-    """The points of a path as held-out documents see them, for :func:`points_of_fold`.
+def points_of_fold(
+    fits: Iterable[PointFit], scorer: SolutionScorer, judge: Judge, tempered: bool, alone: bool
+) -> list[FoldPoint]:
+    """The points of the path of one fold as held-out documents see them, until it is exhausted.
 
     Parameters
     ----------
-    points : iterable of PointFit
+    fits : iterable of PointFit
         The same fit at one point after the other.
     scorer : callable
         From a solution to what gives the scores of the held-out documents under solutions with its features.
@@ -365,7 +348,10 @@ def scored_points(
     alone : bool
         Whether there are no other folds: then a point has its verdict instead of scores.
     """
-    for fit in points:
+    points: list[FoldPoint] = []
+    least: list[float] = []
+    sizes: list[int] = []
+    for fit in fits:
         scores_under, refits = scorer_of_refits(fit, scorer), list(refit_grid(fit.learner))
         scores = list(map(scores_under, refits))
         losses = judge.losses_of_refits(scores, tempered)
@@ -377,7 +363,12 @@ def scored_points(
         if alone:
             verdict = judged(point.scores, losses, point.refits, judge)
             point = point._replace(scores=point.scores[:, :0], verdict=verdict)
-        yield point, min(losses), n_entered(fit.report, fit.learner, judge.exclusive)
+        points.append(point)
+        least.append(min(losses))
+        sizes.append(n_entered(fit.report, fit.learner, judge.exclusive))
+        if is_exhausted(least, sizes):
+            break
+    return points
 
 
 def scorer_of_refits(fit: PointFit, scorer: SolutionScorer) -> Callable[[float | None], np.ndarray]:

@@ -33,7 +33,6 @@ from .held_out import (
     numbers_of_folds,
     points_of_fold,
     rows_of_splits,
-    scored_points,
 )
 from .index.places import IndexPlace
 from .item_model import checked_learner, finished_fit, started_fit
@@ -539,7 +538,7 @@ def report_of_folds(learner: GraftingPath, documents: ReadDocuments) -> Report |
 def path_of_fold(learner: GraftingPath, fold: TextFold, alone: bool) -> list[FoldPoint]:
     """The points of a path as documents that are held out see them; ``alone`` if there are no other folds."""
     fit = fold.path(learner, Report().with_strengths(first_strengths(learner)))
-    return points_of_fold(scored_points(fit.points(), fold.scorer, fold.judge, tempered=False, alone=alone))
+    return points_of_fold(fit.points(), fold.scorer, fold.judge, tempered=False, alone=alone)
 
 
 def path_to(fit: PointFit, like: Report) -> PointFit:

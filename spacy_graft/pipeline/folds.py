@@ -25,7 +25,6 @@ from ..held_out import (
     is_no_higher,
     judged_by_folds,
     points_of_fold,
-    scored_points,
 )
 from ..strengths import with_best_strengths
 from .choice import HeldOut
@@ -146,11 +145,11 @@ def points_of_split(
 ) -> list[FoldPoint]:
     """The points of the path of one fold; its fit is freed before the next one allocates.
 
-    ``show`` takes steps and a learner; other parameters are those of :func:`~spacy_graft.held_out.scored_points`.
+    ``show`` takes steps and a learner; other parameters are those of :func:`~spacy_graft.held_out.points_of_fold`.
     """
     training = split.training()
     fits = (cast("PointFit", training.fit) for _ in show(training.steps(), training.learner))
-    points = points_of_fold(scored_points(fits, split.held_out.scorer, split.held_out, tempered, alone))
+    points = points_of_fold(fits, split.held_out.scorer, split.held_out, tempered, alone)
     training.fit = None
     return points
 
