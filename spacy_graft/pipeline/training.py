@@ -485,13 +485,9 @@ class Training:
 
     def _stable(self) -> StepModel:
         """The model of a fit that has finished, with the stability of its features; nothing changes after that."""
-        fit = self.fit
-        assert fit is not None
-        if isinstance(self.learner, GraftingPath):
-            model = self.refitted(fit.report)
-        else:
-            model = StepModel(self.named(self._final_solution(fit)), fit.report.copy())
-            self.is_stable = True
+        assert self.fit is not None
+        model = self.refitted(self.fit.report)
+        self.is_stable = not isinstance(self.learner, GraftingPath)
         self.concluded = True
         self.reports.append(model.report)
         return model
@@ -559,36 +555,33 @@ class Training:
         return fit
 
     def refitted(self, like: Report, n_held_out: int = 0) -> StepModel:
-        """The present point of a path, under the refit and the adjustment of another report; without its blocks.
+        """The present state of a fit, of a path under the refit of another report, with the calibration of that.
 
         The fit is over then.
         """
-        solution, report = self._last_refit(like, n_held_out)
-        self.fit = None  # frees its memory before the model is named
-        return StepModel(self._adjusted(solution, report), report)
-
-    def _adjusted(self, solution: Solution, report: Report) -> Snapshot:
-        return self.named(solution).adjusted(report.adjustment, self.shares())
-
-    def shares(self) -> np.ndarray:
-        """Of labels among the training documents: float64 (n_labels)."""
-        return self.corpus.documents().targets.shares()
-
-    def _last_refit(self, like: Report, n_held_out: int) -> tuple[Solution, Report]:
-        """The solution and the report of this model."""
-        fit = cast("PointFit", self.fit)
-        fit.refit = like.refit
+        fit = self.fit
+        assert fit is not None
+        if isinstance(self.learner, GraftingPath):
+            cast("PointFit", fit).refit = like.refit
         trim_heap()
         solution = self._final_solution(fit)
+        locked = getattr(self.learner, "locks_weights", False)  # not of learners without constraints
         report = replace(
-            with_calibration_of(like, fit.report, fit.learner.locks_weights, self.shares()),
+            with_calibration_of(like, fit.report, locked, self.shares()),
             refit=like.refit,
             n_held_out=n_held_out,
             held_out_sketch=like.held_out_sketch,
             left_out=list(like.left_out),
             n_folds=like.n_folds,
         )
-        return solution, report.with_strengths(self.strengths)
+        self.fit = None
+        del fit  # frees its memory before the model is named
+        snapshot = self.named(solution).adjusted(report.adjustment, self.shares())
+        return StepModel(snapshot, report.with_strengths(self.strengths))
+
+    def shares(self) -> np.ndarray:
+        """Of labels among the training documents: float64 (n_labels)."""
+        return self.corpus.documents().targets.shares()
 
     def warn_if_empty(self, report: Report) -> None:
         """Warn if the last model of a fit has no features, with the reason and what to change; once a fit."""
@@ -785,19 +778,10 @@ class ResumedTraining(Training):
     def _last_model(self) -> StepModel:
         """The model of a fit that has come as far as the one before."""
         self.concluded, self._n_concluded = True, len(self.corpus)
+        model = self.refitted(self._report, self._report.n_held_out)
         if isinstance(self.learner, GraftingPath):
-            model = self.refitted(self._report, self._report.n_held_out)
             model.report.finished = True
-            return model
-        return self._calibrated_as_before()
-
-    def _calibrated_as_before(self) -> StepModel:
-        """The model of a fit that is no path, with the temperature and the thresholds of the model before."""
-        assert self.fit is not None
-        solution = self._final_solution(self.fit)
-        locked = getattr(self.learner, "locks_weights", False)  # not of learners without constraints
-        report = with_calibration_of(self._report, self.fit.report, locked, self.shares())
-        return StepModel(self._adjusted(solution, report), report)
+        return model
 
 
 def with_calibration_of(like: Report, report: Report, locked: bool, shares: np.ndarray) -> Report:
