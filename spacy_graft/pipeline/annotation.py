@@ -56,7 +56,8 @@ def annotated_by(pipes: Sequence[Pipe], examples: Iterable[DocPair], batch_size:
     for batch in minibatch(examples, batch_size):
         docs: Iterable[Doc] = (own_doc(example.predicted) for example in batch)
         for pipe in pipes:
-            docs = apply(pipe, docs)
+            stream: Any = getattr(pipe, "pipe", None)
+            docs = map(pipe, docs) if stream is None else stream(docs)
         for example, doc in zip(batch, docs, strict=True):
             yield Pair(doc, example.reference)
 
@@ -102,12 +103,6 @@ def whole_corpus(get_examples: Callable[[], Examples], nlp: Language | None, nam
         name, training["train_corpus"],
     )  # fmt: skip
     return get_examples
-
-
-def apply(pipe: Pipe, docs: Iterable[Doc]) -> Iterable[Doc]:
-    """The documents, processed by one component."""
-    stream: Any = getattr(pipe, "pipe", None)
-    return map(pipe, docs) if stream is None else stream(docs)
 
 
 def words_added(examples: Iterable[DocPair], blocks: Mapping[str, Block], vocab: Vocab) -> Iterator[DocPair]:

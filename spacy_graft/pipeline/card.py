@@ -127,9 +127,10 @@ def features_section(component: TextCatGraft) -> str:
         sides = (strongest(np.flatnonzero(sign * of_label > 0.0), decides) for sign in (1.0, -1.0))
         rows.append((code(label), *(named(snapshot, side, of_label) for side in sides)))
     shown = markdown_table(("Label", "Features for it", "Features against it"), rows)
+    of_vectors = vectors_sentence(component)
     return (
         f"{len(table.blocks):,} features{of}: {by_kind}.{without} Those with the largest effects, with weights"
-        f"{first_labels(component.labels)}:\n\n{shown}{paragraph(vectors_sentence(component))}"
+        f"{first_labels(component.labels)}:\n\n{shown}" + (f"\n\n{of_vectors}" if of_vectors else "")
     )
 
 
@@ -144,11 +145,6 @@ def vectors_sentence(component: TextCatGraft) -> str:
         f"Word vectors, which come from outside the training texts, give scores to {count(n_words, 'word')}; those "
         f"that can move a score most: {', '.join(code(word.text) for word in words)}."
     )
-
-
-def paragraph(text: str) -> str:
-    """A paragraph after others, if there is a text."""
-    return f"\n\n{text}" if text else ""
 
 
 def first_labels(labels: Collection[str]) -> str:

@@ -135,7 +135,7 @@ def vectors_source(component: TextCatGraft, read: Callable[..., Any] | None) -> 
             )
         return None
     source = VectorsSource(component.name, *found, vectors_of_vocab if read is None else read, component.vocab)
-    source.require()
+    _ = source.given
     return source
 
 

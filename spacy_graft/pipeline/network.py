@@ -124,7 +124,8 @@ class NetworkSource:
             else:
                 bags = [data.bags[name], Bags.of_stream(self.unlabelled_streams[name])]
             vertices, symbols, presence = self._items(block, bags)
-        return NamedFeatures(vertices, np.full(len(vertices), name, object), as_objects(symbols), presence)
+        of_block, arrays = np.full(len(vertices), name, object), np.fromiter(symbols, object, len(symbols))
+        return NamedFeatures(vertices, of_block, arrays, presence)
 
     def _ngrams(self, block: NgramBlock, stream: Stream) -> VertexFeatures:
         longest = min(self.max_length, block.max_length or self.max_length)
@@ -179,8 +180,3 @@ def presence_of(bags: Bags, positions: np.ndarray, n_features: int) -> sparse.cs
     rows = np.repeat(np.arange(bags.n_documents), np.diff(bags.starts))
     values = bags.values if len(bags.values) else np.ones(len(columns))
     return sparse.csr_array((values[kept], (rows[kept], columns[kept])), shape=(bags.n_documents, n_features))
-
-
-def as_objects(values: Sequence[object]) -> np.ndarray:
-    """A 1-D array of Python objects, which can be arrays themselves."""
-    return np.fromiter(values, object, len(values))

@@ -112,10 +112,6 @@ class VectorsSource:
             )
         return vectors_from(self.read, self.vocab).as_written(self.block.form)
 
-    def require(self) -> None:
-        """Read the vectors, so that what is wrong with them is known."""
-        _ = self.given
-
     @cached_property
     def _symbols(self) -> np.ndarray:
         return self.block.keys(self.given.words)
