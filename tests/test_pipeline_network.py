@@ -294,7 +294,9 @@ def test_edges_to_what_the_corpus_does_not_have_change_nothing() -> None:
     edges = sparse.csr_array(np.array([[0.0, 1.0], [1.0, 0.0]]))
     graph = FeatureGraph((("good",), ("zzz",)), np.zeros(2, np.bool_), edges, sparse.csr_array((2, 2)))
     model = GraftClassifier(Grafting(l1=0.1))
-    with pytest.warns(UserWarning, match="no edge between the 2 features of this corpus.* Skipped: vertices_not_in_corpus 1"):
+    with pytest.warns(
+        UserWarning, match=r"no edge between the 2 features of this corpus.* Skipped: vertices_not_in_corpus 1"
+    ):
         model.fit([{"good"}, {"bad"}] * 5, ["+", "-"] * 5, network=lambda _: graph)
     assert model.report.network is not None
     assert model.report.network["vertices"] == 0
