@@ -11,7 +11,6 @@ import numpy as np
 from spacy.language import Language
 from spacy.strings import StringStore
 from spacy.tokens import Doc
-from spacy.training import Example
 
 from ..associations import (
     CALLED,
@@ -30,6 +29,7 @@ from ..graft.memory import require_memory_of_test
 from ..pipeline.annotation import documents_before, words_added
 from ..pipeline.components import graft_component
 from ..pipeline.corpus import DocPair, fields_of_blocks
+from ..pipeline.labelled import LabelledDocuments
 from ..pipeline.progress import progress_bar
 from ..pipeline.targets import check_cats, is_complete, sum_to_one
 
@@ -38,7 +38,7 @@ __all__ = ["SignificanceReport", "SignificantFeature", "significance"]
 
 def significance(
     nlp: Language,
-    examples: Iterable[Example],
+    examples: LabelledDocuments,
     *,
     strata: Sequence[Hashable] | None = None,
     level: float = 0.05,
@@ -64,7 +64,7 @@ def significance(
     nlp : Language
         A pipeline with a graft component, trained or not, whose blocks say what is tested. The components before it
         annotate the documents; they must be trained.
-    examples : iterable of Example
+    examples : iterable of Example, or of (text, labels)
         Annotated in ``doc.cats``, as in training. Not held in memory, unless there are contexts.
     strata : sequence of hashable, optional
         For each example what it must be compared within: its author, source or year.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,6 +23,7 @@ from ..options import is_count
 from ..pipeline.annotation import annotated_before
 from ..pipeline.components import graft_component
 from ..pipeline.folds import with_progress
+from ..pipeline.labelled import LabelledDocuments
 from ..pipeline.progress import progress_bar
 from ..pipeline.targets import is_complete, positive_labels
 from ..pipeline.textcat import LIVE_COMPONENTS, TextCatGraft
@@ -64,7 +65,7 @@ class LabelIssue:
 
 def label_errors(
     nlp: Language,
-    examples: Iterable[Example],
+    examples: LabelledDocuments,
     *,
     top: int = 10,
     component: str | None = None,
@@ -82,7 +83,7 @@ def label_errors(
     nlp : Language
         A pipeline with a graft component, trained or not. The components before it annotate the documents; they must be
         trained.
-    examples : iterable of Example
+    examples : iterable of Example, or of (text, labels)
         At least two, annotated in ``doc.cats``. They are held in memory.
     top : int
         Largest number of examples to return.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from itertools import compress
 from typing import Any
@@ -21,6 +20,7 @@ from .annotation import annotated_before
 from .card import add_card
 from .components import graft_component
 from .judging import warn_of_trained
+from .labelled import LabelledDocuments
 from .targets import Targets
 from .textcat import NEVER, TextCatGraft, TextCatGraftMultilabel
 
@@ -80,7 +80,7 @@ class Calibration:
 
 
 def calibrate(
-    nlp: Language, examples: Iterable[Example], *, temperature: bool = True, thresholds: bool = True
+    nlp: Language, examples: LabelledDocuments, *, temperature: bool = True, thresholds: bool = True
 ) -> Calibration:
     """Calibrate the trained graft component of a pipeline, in place.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Container, Iterable
+from collections.abc import Container
 from dataclasses import dataclass, replace
 from itertools import compress
 from math import inf
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from spacy.language import Language
-from spacy.training import Example
 
 from ..explain.features import Feature, FeatureKey, features_by_key, features_of
 from ..graft.constraints import PRODUCT_SIGN, Constraints
@@ -26,7 +25,7 @@ from ..options import is_held_by_config
 from ..threads import limited_threads
 from .annotation import annotated_before, words_added
 from .corpus import ExtractedCorpus
-from .labelled import only_examples
+from .labelled import LabelledDocuments, only_examples
 from .notes import forget_model
 from .training import ResumedTraining, StepModel
 
@@ -56,7 +55,7 @@ class Edit:
 def edited(
     component: TextCatGraft,
     later: Constraints,
-    examples: Iterable[Example] | None,
+    examples: LabelledDocuments | None,
     nlp: Language | None,
     resolve: bool,
 ) -> Edit:
@@ -122,7 +121,7 @@ def report_to_edit(component: TextCatGraft, later: Constraints, resolve: bool) -
 
 
 def training_corpus(
-    component: TextCatGraft, examples: Iterable[Example] | None, nlp: Language | None
+    component: TextCatGraft, examples: LabelledDocuments | None, nlp: Language | None
 ) -> ExtractedCorpus:
     """The training documents: those given, or those kept."""
     if examples is None:

@@ -27,7 +27,7 @@ from .card import add_card
 from .components import graft_component
 from .folds import cross_validated, splits_of, with_progress
 from .judging import can_judge, warn_of_unknown
-from .labelled import DocumentLabels, LabelledTexts, examples_of, unlabelled_examples
+from .labelled import DocumentLabels, LabelledDocuments, LabelledTexts, examples_of, unlabelled_examples
 from .notes import forget_model
 from .progress import progress_bar
 from .textcat import TextCatGraft
@@ -49,10 +49,10 @@ NO_SCORE = "[{name}] There is no cats_score on dev to choose a step by:"
 
 def fit(
     nlp: Language,
-    examples: Iterable[Example] | Iterable[tuple[str, DocumentLabels]] | Iterable[str],
+    examples: LabelledDocuments | Iterable[str],
     labels: Iterable[DocumentLabels] | None = None,
     *,
-    dev: Iterable[Example] | Iterable[tuple[str, DocumentLabels]] | None = None,
+    dev: LabelledDocuments | None = None,
     network: NetworkBuilder | None = None,
     network_max_length: int = 1,
     unlabelled: Iterable[Example] | Iterable[str] | None = None,

@@ -19,6 +19,8 @@ from .targets import COMPLETE_KEY
 
 #: The labels of a document: one, several (or none), or targets from 0 to 1 by label.
 DocumentLabels = str | int | Iterable[str] | Mapping[str, float]
+#: What functions over labelled documents are given: examples, or pairs of a text and its labels.
+LabelledDocuments = Iterable[Example] | Iterable[tuple[str, DocumentLabels]]
 
 
 def examples_of(

@@ -65,6 +65,7 @@ from .training import Resources, ResumedTraining, Training
 
 if TYPE_CHECKING:
     from .edits import Edit
+    from .labelled import LabelledDocuments
 
 #: All components of this process, among which ``render`` finds the one with the vocab of a document.
 LIVE_COMPONENTS: WeakValueDictionary[int, TextCatGraft] = WeakValueDictionary()
@@ -264,7 +265,7 @@ class TextCatGraft(TrainablePipe):
         allow: Sequence[str] = (),
         signs: Mapping[str, str] | Sequence[tuple[str, str]] | None = None,
         lock: Mapping[str, Mapping[str, float | None]] | Sequence[tuple[str, str, float | None]] | None = None,
-        examples: Examples | None = None,
+        examples: LabelledDocuments | None = None,
         nlp: Language | None = None,
         resolve: bool = True,
     ) -> Edit:
@@ -284,7 +285,7 @@ class TextCatGraft(TrainablePipe):
             By label, ``positive``, ``negative``, or ``any`` to take back an earlier one.
         lock : mapping of mappings, or sequence of triples, optional
             By name and label, a weight that is not trained, or None to take back an earlier one.
-        examples : iterable of Example, optional
+        examples : iterable of Example, or with ``nlp`` of (text, labels), optional
             The documents that the model was trained on; not needed with ``keep_corpus``. If the model was trained again
             on held-out documents (``report.n_held_out``), these belong to them.
         nlp : Language, optional

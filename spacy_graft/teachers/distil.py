@@ -35,6 +35,7 @@ from ..pipeline.fit import (
     unchanged_after_error,
 )
 from ..pipeline.folds import Split, cross_validated, loss_of, splits_of
+from ..pipeline.labelled import LabelledDocuments
 from ..pipeline.notes import forget_model
 from ..pipeline.progress import progress_bar
 from ..pipeline.textcat import TextCatGraft
@@ -66,7 +67,7 @@ FIDELITY_PART, MOST_HELD_OUT = 10, 1000
 
 def distil(
     nlp: Language,
-    examples: Iterable[Example],
+    examples: LabelledDocuments,
     texts: Iterable[str],
     teacher: AnyTeacher,
     *,
@@ -87,7 +88,7 @@ def distil(
     nlp : Language
         A pipeline with an enabled ``textcat_graft`` or ``textcat_graft_multilabel``. The components before it annotate
         the documents; they must be trained.
-    examples : iterable of Example
+    examples : iterable of Example, or of (text, labels)
         The labelled texts, annotated in ``doc.cats``, at least ten.
     texts : iterable of str
         The texts without labels. They are read several times; an iterator is turned into a list.
