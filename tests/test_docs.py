@@ -2,20 +2,26 @@
 
 The blocks of a page run one after the other in one namespace, in a folder of its own. Where a page goes on from a
 reader's corpus or model (:data:`STAND_INS`), there are small ones in their place, and what is printed is not compared.
-Notebooks run where they are.
+Notebooks run where they are. Commands in blocks of ``console`` run on the sample corpus; a line of ``...`` stands for
+any lines.
 """
 
 from __future__ import annotations
 
 import importlib
+import io
 import json
 import re
+import shlex
+import shutil
 import subprocess
 import sys
 import types
 from collections.abc import Callable, Iterator
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import catalogue
@@ -28,6 +34,7 @@ from spacy.util import registry
 
 import spacy_graft
 from conftest import PATH, REPOSITORY, make_examples, make_nlp, make_records, train_fully, write_jsonl
+from spacy_graft.cli.app import app
 from spacy_graft.pipeline.registration import register_with_spacy
 
 PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
@@ -178,6 +185,46 @@ def test_blocks_run_and_print_what_stands_there(
         if block.printed is not None and not stands_in:
             assert words_of_lines(printed) == words_of_lines(block.printed), f"{page.name}, line {block.line}"
     assert not waiting, f"{page.name} has no Python under {', '.join(waiting)}"
+
+
+def commands_of(page: Path) -> list[tuple[str, str]]:
+    """The commands of a page's blocks of ``console``, and what stands there as printed by each."""
+    blocks = re.findall(r"^```console\n(.*?)^```$", page.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    command = re.compile(r"^\$ spacy-graft ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
+    found = [(line.replace("\\\n", " "), printed) for block in blocks for line, printed in command.findall(block)]
+    assert len(found) == sum(block.count("$ ") for block in blocks), f"{page.name}: a command is not one of spacy-graft"
+    return found
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def printed_on_a_terminal(arguments: list[str]) -> str:
+    """What a command prints, standard error included, which shows no progress here."""
+    terminal = Terminal()
+    messages = SimpleNamespace(write=terminal.write, flush=terminal.flush, isatty=lambda: False, encoding="utf-8")
+    with redirect_stdout(terminal), redirect_stderr(messages), pytest.raises(SystemExit) as end:
+        app(arguments)
+    assert end.value.code == 0, (arguments, terminal.getvalue())
+    return re.sub(r"\x1b\[[\d;]*m", "", terminal.getvalue())  # without colours
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", [page for page in PAGES if commands_of(page)], ids=lambda page: page.name)
+def test_commands_print_what_stands_there(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("TERM", "xterm")
+    for folder in ("corpus", "configs"):
+        shutil.copytree(REPOSITORY / folder, folder)
+    for command, shown in commands_of(page):
+        lines = [" ".join(words) for words in words_of_lines(shown) if words]
+        pattern = "".join(r"(?:.*\n)*?" if line == "..." else f"{re.escape(line)}\n" for line in lines)
+        output = words_of_lines(printed_on_a_terminal(shlex.split(command)))
+        printed = "".join(f"{' '.join(words)}\n" for words in output if words)
+        assert re.fullmatch(pattern, printed), f"{command}\n{printed}"
 
 
 def printed_by_cells(notebook: dict[str, Any]) -> list[list[list[list[str]]]]:
