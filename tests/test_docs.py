@@ -1,4 +1,4 @@
-"""Every Python block of the README and the docs and every notebook runs, and prints what they say.
+"""Every notebook and Python block of the README, the docs and a page of benchmarks runs, and prints what they say.
 
 The blocks of a page run one after the other in one namespace, in a folder of its own. Where a page goes on from a
 reader's corpus or model (:data:`STAND_INS`), there are small ones in their place, and what is printed is not compared.
@@ -37,7 +37,11 @@ from conftest import PATH, REPOSITORY, make_examples, make_nlp, make_records, tr
 from spacy_graft.cli.app import app
 from spacy_graft.pipeline.registration import register_with_spacy
 
-PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
+PAGES = [
+    REPOSITORY / "README.md",
+    REPOSITORY / "benchmarks" / "combinations_docstrings.md",
+    *sorted((REPOSITORY / "docs").rglob("*.md")),
+]
 NOTEBOOKS = sorted((REPOSITORY / "docs").rglob("*.ipynb"))
 FENCE = re.compile(r"```(\w*).*\n")
 #: Where a block of Python begins, also where :func:`blocks_of` does not look for one.
@@ -145,7 +149,7 @@ def model_and_texts() -> dict[str, Any]:
 
 #: By page and section: what is there before the section's first block.
 STAND_INS: dict[tuple[str, str], Callable[[], dict[str, Any]]] = {
-    ("combinations.md", "Examples from a trained model"): model_with_syntax,
+    ("combinations_docstrings.md", "Features of syntax and pairs"): model_with_syntax,
     ("scaling.md", "Prediction"): model_and_texts,
     ("training.md", "Calibration and thresholds"): multilabel_model,
 }
