@@ -1,4 +1,4 @@
-"""Stability of features: what half samples cost, how many names they select again, and what is left without the others.
+"""Stability of features: what half samples cost, how many features they select again, what is left without the others.
 
 python benchmarks/stability.py --data DATA
 """
@@ -133,13 +133,13 @@ def main(data: DataFolder) -> None:
             accuracies.append([name, str(shown), f"{run['n']:,}", f"{run['accuracy']:.3f}", *bounds])
     shares_of = ["in ≥ 60%", "in ≥ 90%", "in < 20%"]
     print_table(
-        f"{SET}: names that 50 half samples select again",
-        ["model", "names", *shares_of, "warm fit, CPU s", "samples, CPU s", "ratio"],
+        f"{SET}: features that 50 half samples select again",
+        ["model", "features", *shares_of, "warm fit, CPU s", "samples, CPU s", "ratio"],
         rows,
     )
     print_table(
-        f"{SET}: models of stable names",
-        ["model", "stability", "names", "test accuracy", "false selections ≤", "if unimodal ≤"],
+        f"{SET}: models of stable features",
+        ["model", "stability", "features", "test accuracy", "false selections ≤", "if unimodal ≤"],
         accuracies,
     )
     rows = []
@@ -149,7 +149,7 @@ def main(data: DataFolder) -> None:
             rows.append([penalty_weights, f"{l1:g}", threshold, *(f"{value:.1f}" for value in values)])
     print_table(
         f"{LABELINGS} labelings without a meaning, words",
-        ["penalty_weights", "l1", "stability", "names selected, mean", "false selections ≤", "if unimodal ≤"],
+        ["penalty_weights", "l1", "stability", "features selected, mean", "false selections ≤", "if unimodal ≤"],
         rows,
     )
 

@@ -570,7 +570,7 @@ def write(path: Path) -> None:
         print("\n## Cost at 1,000 labels\n")
         print("Medians over sets and draws. Seconds of fitting include the choice of settings; documents a second are")
         print("those of texts; MB are those of the model, with the vectors or the encoder where it needs them.\n")
-        print_rows(["method", "seconds", "documents/s", "MB", "names"], cost_rows(kept, "1000"))
+        print_rows(["method", "seconds", "documents/s", "MB", "features"], cost_rows(kept, "1000"))
     write_page(beside(path, ".md"), text.getvalue())
 
 
