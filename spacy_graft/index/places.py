@@ -176,7 +176,7 @@ class Dask(OnDisk):
 
     Memory: as of :class:`OnDisk`, for each worker. With ``storage``, each worker has copies of the files that it reads
     in its local directory (10 bytes a symbol, 37 a node) until it ends, and the storage has as much. Each of them gets
-    these bytes once, and for each pass of a search 8 bytes for each document and label.
+    these bytes once, and for each pass of a search 8 bytes for each document and label (of two to seven, as of eight).
 
     Parameters
     ----------

@@ -57,7 +57,7 @@ class ClusterSearch(RangedSearch):
     """Searches whose ranges are read by the workers of a cluster.
 
     Traffic with a storage: the index, 1 byte a node and the penalty weights, once to each worker; and for each pass, 8
-    bytes for each document and label to the storage, and from there to each worker.
+    bytes for each document and label (of two to seven, as of eight) to the storage, and from there to each worker.
 
     Arguments are those of :class:`.search.Search`, with an index in files of the place.
     """
