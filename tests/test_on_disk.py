@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import weakref
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -67,6 +68,25 @@ def test_the_index_is_that_which_is_built_in_memory(tmp_path_factory, texts, min
         np.testing.assert_array_equal(getattr(index, name), getattr(expected, name))
     values = np.random.default_rng(0).normal(size=(len(texts), 2))
     np.testing.assert_array_equal(index.sums(values), expected.sums(values))
+
+
+def test_shards_are_joined_one_at_a_time(tmp_path, stream, monkeypatch):
+    """The nodes of a shard take more memory than its text, with a small ``min_df`` many times as much."""
+    held: list[list[int]] = []
+    read: list[weakref.ref[np.ndarray]] = []
+    nodes = on_disk.ShardFolder.nodes
+
+    def noted(self, s):
+        held.append([k for k, array in enumerate(read) if array() is not None])
+        part = nodes(self, s)
+        # What is cut out of an array keeps the one that owns the memory.
+        read.extend(weakref.ref(array if array.base is None else array.base) for array in part)
+        return part
+
+    monkeypatch.setattr(on_disk.ShardFolder, "nodes", noted)
+    OnDisk(1, str(tmp_path)).index(stream, 1, None)
+    assert len(held) > 3
+    assert not any(held)
 
 
 def test_an_index_is_found_again(tmp_path, stream, monkeypatch):

@@ -375,8 +375,9 @@ def shard_of(values: dict[str, Any]) -> Shard:
 def build_in_folder(folder: IndexFolder, place: OnDisk, stream: Stream, min_df: int, max_length: int) -> None:
     """Write the files of an index, shard by shard. Shards that an earlier process has written are used again.
 
-    Memory: 60 bytes for each leaf of a shard and thread (a suffix has one for each document of its run); 24 bytes for
-    each distinct run of the stream, and 12 for each of its documents.
+    Memory: 60 bytes for each leaf of a shard and thread (a suffix has one for each document of its run), 85 where
+    ``min_df`` is 1; while shards are joined, twice the nodes of one; 24 bytes for each distinct run of the stream, and
+    12 for each of its documents; 8 for each token.
     """
     require_room_for_index(folder.path, len(stream.symbols), min_df)
     shared = folder.shared.below(SHARDS)
@@ -405,6 +406,7 @@ def assembled(folder: IndexFolder, made: ShardFolder) -> dict[str, np.ndarray]:
             for name, array in part._replace(bounds=part.bounds[:-1] + n_events)._asdict().items():
                 np.ascontiguousarray(array).tofile(files[name])
             n_events += len(part.events)
+            del part, array  # so that two shards are not in memory while the next one is read
         np.array([n_events]).tofile(files["bounds"])
     n_nodes = assembly.n_nodes
     shapes = {"nodes": (n_nodes, 3), "bounds": (2 * n_nodes + 1,), "events": (n_events,)}

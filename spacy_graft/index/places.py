@@ -102,9 +102,9 @@ class OnDisk(IndexPlace):
     second fit of the same texts with the same ``min_df`` and ``max_length`` opens the existing index. The model is the
     same as with indexes in memory, to the last bit.
 
-    Memory: 60 bytes for each of the 8 million symbols of a shard, for each thread; and what a fit needs for each
-    document and each active feature. Files: 10 bytes a symbol and 37 a node; while shards are made and joined, twice
-    that and 10 bytes a symbol more.
+    Memory: 60 bytes for each of the 8 million symbols of a shard, for each thread (85 where ``min_df`` is 1); and what
+    a fit needs for each document and each active feature. Files: 10 bytes a symbol and 37 a node; while shards are made
+    and joined, twice that and 10 bytes a symbol more.
 
     Parameters
     ----------
