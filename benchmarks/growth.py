@@ -1,7 +1,7 @@
 """Time and memory a character as text grows, with indexes in memory, in files, and on a Dask cluster.
 
     python benchmarks/growth.py --data DATA [--smallest 1] [--largest 256] [--place memory|disk|dask] [--threads 1]
-                                            [--shard-size 8.4]
+                                            [--shard-size 8.4] [--analyzer char|char_wb|word]
 
 The texts are those of 20newsgroups, repeated with words swapped for invented ones in each copy, so that new text brings
 new n-grams. They are made one after the other and not kept.
@@ -84,13 +84,13 @@ class Anonymous:
 
 
 def trained(
-    data: Path, megabytes: int, l1: float, place: str, folder: Path, threads: int, shard_size: int
+    data: Path, megabytes: int, l1: float, place: str, folder: Path, threads: int, shard_size: int, analyzer: str
 ) -> Iterator[dict[str, Any]]:
     """Fit at an L1 strength in proportion to the documents; two labels (computers or not)."""
     on_disk.SHARD_SIZE = shard_size
 
     def fitted(l1: float, texts: Iterable[str], labels: list[str], name: str) -> GraftTextClassifier:
-        model = GraftTextClassifier(Grafting(l1=l1, tol=1e-3), analyzer="char", min_df=1, lowercase=False)
+        model = GraftTextClassifier(Grafting(l1=l1, tol=1e-3), analyzer=analyzer, min_df=1, lowercase=False)
         return model.fit(texts, labels, shards=place_of(place, str(folder / name), threads))
 
     labels = [str(label.startswith("comp")) for _, label in grown(data, megabytes)]
@@ -118,6 +118,7 @@ def main(
     place: Annotated[str, typer.Option(help="memory, disk or dask.")] = "memory",
     threads: Annotated[int, typer.Option(help="Threads, or workers on this machine.")] = 1,
     shard_size: Annotated[float, typer.Option(help="Million symbols of a shard in files.")] = on_disk.SHARD_SIZE / 1e6,
+    analyzer: Annotated[str, typer.Option(help="What n-grams are of: char, char_wb or word.")] = "char",
 ) -> None:
     """Double the text until it is as large as asked."""
     pin_threads()
@@ -125,7 +126,8 @@ def main(
     size = smallest
     while size <= largest:
         with tempfile.TemporaryDirectory(dir=".") as folder:
-            run = measured(trained, data, size, 0.001, place, Path(folder), threads, round(shard_size * 1e6))
+            given = place, Path(folder), threads, round(shard_size * 1e6), analyzer
+            run = measured(trained, data, size, 0.001, *given)
         result, report = run.result, run.result["report"]
         characters = result["characters"]
         rows.append([
@@ -139,7 +141,7 @@ def main(
     header = ("M characters", "documents", "l1", "CPU s", "µs a character", "wall s", "of it index", "MB above start",
               "bytes a character", "MB of files", "distinct columns", "features", "rounds", "gap / F(0)")  # fmt: skip
     shards = "" if place == "memory" else f", shards of {shard_size:.3g} million"
-    title = f"Growth: characters of any length, l1 = documents / 1000, {place}, {threads} threads{shards}"
+    title = f"Growth: {analyzer}, any length, l1 = documents / 1000, {place}, {threads} threads{shards}"
     print_table(title, header, rows)
 
 
