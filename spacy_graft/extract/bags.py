@@ -8,7 +8,10 @@ import numpy as np
 
 from .blocks import ItemValue
 from .hashing import signed
-from .streams import Stream, has_code_points, starts_of
+from .streams import Empty, Stream, has_code_points, starts_of
+
+#: Occurrences of symbols that are ranked at once.
+RANKED_AT_ONCE = 2**20
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,18 +142,24 @@ class Bags:
         return kernels.transposed(self.starts, self.items, self.values, self.n_items)
 
 
-def distinct_symbols(symbols: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Distinct symbols (or rows of symbols) sorted by key, and the number of each occurrence among them (uint32)."""
+def distinct_symbols(symbols: np.ndarray, empty: Empty = np.empty) -> tuple[np.ndarray, np.ndarray]:
+    """Distinct symbols (or rows of symbols) sorted by key, and the number of each occurrence among them (uint32).
+
+    ``empty`` gives the memory of the numbers.
+    """
     from . import kernels
 
     keys = item_keys(symbols)
-    numbers = np.empty(len(keys), np.uint32)
+    numbers = empty(len(keys), np.uint32)
     # Sorting all occurrences, as `np.unique` does, takes three to five times as long.
     firsts = kernels.number_keys(signed(keys), numbers)
     firsts = firsts[np.argsort(keys[firsts])]
     ranks = np.empty(len(firsts), np.uint32)
     ranks[numbers[firsts]] = np.arange(len(firsts), dtype=np.uint32)
-    return symbols[firsts], ranks[numbers]
+    for first in range(0, len(numbers), RANKED_AT_ONCE):
+        part = numbers[first : first + RANKED_AT_ONCE]
+        part[:] = ranks[part]
+    return symbols[firsts], numbers
 
 
 def item_keys(symbols: np.ndarray) -> np.ndarray:

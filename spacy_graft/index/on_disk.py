@@ -377,7 +377,7 @@ def build_in_folder(folder: IndexFolder, place: OnDisk, stream: Stream, min_df: 
 
     Memory: 60 bytes for each leaf of a shard and thread (a suffix has one for each document of its run), 85 where
     ``min_df`` is 1; while shards are joined, twice the nodes of one; 24 bytes for each distinct run of the stream, and
-    12 for each of its documents; 8 for each token.
+    12 for each of its documents.
     """
     require_room_for_index(folder.path, len(stream.symbols), min_df)
     shared = folder.shared.below(SHARDS)

@@ -47,7 +47,7 @@ class RankedText:
             alphabet = np.arange(int(codes.max(initial=0)) + 1, dtype=np.uint32)
             most = stream.n_documents + len(codes) - int(np.count_nonzero(codes))
         else:
-            (alphabet, codes), has_breaks, most = distinct_symbols(stream.symbols), False, stream.n_documents
+            (alphabet, codes), has_breaks, most = distinct_symbols(stream.symbols, empty), False, stream.n_documents
         frequent = kernels.document_frequencies(codes, stream.starts, len(alphabet)) >= min_df
         frequent[:1] &= not has_breaks
         new_ranks = np.where(frequent, np.cumsum(frequent), 0).astype(np.uint32)
