@@ -168,16 +168,16 @@ def test_shards_of_words_that_many_documents_have_are_of_like_sizes():
 
 
 def test_the_ranks_of_tokens_are_in_memory_that_is_given() -> None:
-    given = []
+    asked = []
 
     def empty(shape: Any, dtype: Any) -> np.ndarray:
-        given.append((shape, np.dtype(dtype)))
+        asked.append((shape, np.dtype(dtype)))
         return np.empty(shape, dtype)
 
     stream = Stream(np.tile(np.array([7, 2**40, 5], np.uint64), 4), np.array([0, 5, 12]))
     text = RankedText.of_stream(stream, 1, empty)
     assert text.alphabet[text.symbols[:3]].tolist() == [7, 2**40, 5]
-    assert (12, np.dtype(np.uint32)) in given
+    assert (12, np.dtype(np.uint32)) in asked
 
 
 def test_more_occurrences_than_32_bits_number_are_refused(monkeypatch):
