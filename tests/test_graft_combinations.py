@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -194,6 +195,20 @@ def test_products_of_more_originals_lower_the_objective():
         run(Grafting(l1=1.0, tol=1e-7), word_products(words, targets, degree)).report.objective for degree in (2, 3)
     ]
     assert objectives[1] < objectives[0]
+
+
+@pytest.mark.parametrize("l1", [1.5, 2.5])
+def test_no_cheaper_product_takes_the_place_of_a_rare_ngram(l1):
+    """An n-gram that is too rare to enter keeps products with its documents from being features."""
+    texts = ["tbf"] * 6 + ["tbp"] * 6 + ["tgf"] * 6 + ["agp"] * 3 + ["bd"] + ["af"] * 2
+    targets = np.eye(2)[[int("bf" in text or "bd" in text) for text in texts]]
+    data = both_blocks(texts, targets, factor=0.5)
+    data = replace(data, penalty_factors={**data.penalty_factors, "characters": 3.0, "letters": 3.0})
+    fit = run(Grafting(l1=l1, tol=1e-7), data)
+    matrix, factors = space(texts, data, 2, 0.5)
+    penalty = np.where(factors == 1.0, 3.0, factors)
+    optimum, _, _ = dense_optimum(matrix / penalty, targets, np.ones(len(texts)), l1)
+    assert fit.report.objective == pytest.approx(optimum, rel=1e-5)
 
 
 def test_a_path_with_refit_over_products():

@@ -15,7 +15,7 @@ from ..heap import trim_heap
 from ..index.items import ItemIndex
 from ..index.ngrams import NgramIndex
 from ..index.places import Dask, IndexPlace, OnDisk
-from ..options import LARGEST_COUNT
+from ..options import LARGEST_COUNT, LARGEST_FACTOR
 from ..search.combinations import CombinationSearch
 from ..search.on_cluster import ClusterSearch
 from ..search.ranges import RangedSearch
@@ -35,12 +35,17 @@ def feature_space(objective: Objective, least_df: float = 0.0, search: Searches 
     """Index all blocks.
 
     Features of no more than ``least_df`` documents per unit of the block's penalty factor are left out, whatever its
-    ``min_df``. ``search`` makes what searches n-grams.
+    ``min_df``. Those of blocks that cost more than combinations stay as long as a combination with their column could
+    enter, which they keep from being a feature. ``search`` makes what searches n-grams.
     """
     data = objective.data
     if search is None:
         search = searches_in(data.place)
-    rarest = {name: int(min(least_df * factor, LARGEST_COUNT - 1)) + 1 for name, factor in data.penalty_factors.items()}
+    cheapest = min((data.penalty_factors[name] for name in data.combinations), default=LARGEST_FACTOR)
+    rarest = {
+        name: int(min(least_df * min(factor, cheapest), LARGEST_COUNT - 1)) + 1
+        for name, factor in data.penalty_factors.items()
+    }
     min_df = {name: max(int(least), rarest[name]) for name, least in data.min_df.items()}
     indexes = indexes_of(data, min_df)
     factors = [data.penalty_factors[name] for name in indexes]
