@@ -145,6 +145,22 @@ def test_a_word_with_its_part_of_speech_is_a_vertex_of_two_symbols(train_records
     assert report.network["edges"]["similar"] == 2
 
 
+def test_no_product_has_the_documents_of_a_vertex() -> None:
+    """A vertex that is frequent by documents without labels alone is in no index, but its column is taken."""
+    texts = ["is bad"] * 5 + ["not so"] * 5 + ["good"] * 5 + ["so good"] * 3 + ["not good"] * 4 + ["is so"] * 2
+    labelled = [(text, "pos" if text == "not good" else "neg") for text in texts]
+    objectives = []
+    for min_df in (4, 5):
+        words = {"@graft_features": "spacy_graft.TokenNgrams.v1", "min_df": min_df}
+        pairs = {"@graft_features": "spacy_graft.Combinations.v1", "of": ["words"], "min_df": 2}
+        learner = {"@graft_learners": "spacy_graft.Grafting.v1", "l1": 0.3, "tol": 1e-6}
+        nlp = make_nlp(features={"words": words, "pairs": pairs}, learner=learner)
+        options: Any = {"network": Recorder("not good", "is"), "network_max_length": 2}
+        objectives.append(spacy_graft.fit(nlp, labelled, unlabelled=["not good at all"], **options).objective)
+        assert "pairs" not in {feature.block for feature in component_of(nlp).features()}
+    assert objectives[0] == pytest.approx(objectives[1], rel=1e-5)
+
+
 def test_unlabelled_documents_of_a_config(train_records: list[Record], tmp_path: Path) -> None:
     (tmp_path / "more.jsonl").write_text('{"text": "paprika"}\n{"text": "paprika"}\n', encoding="utf8")
     edges = edge_list(tmp_path / "edges.tsv", ["salt\tpaprika\t1"])

@@ -79,7 +79,7 @@ def feature_space(objective: Objective, least_df: float = 0.0, search: Searches 
     locked_pairs = locked_pairs_of(locks, parts)
     for name, block in data.combinations.items():
         if steering is None or not steering.denies_products(name):
-            parts.append(combination_part(name, block, indexes, objective, min_df[name], steering))
+            parts.append(combination_part(name, block, indexes, objective, min_df[name], steering, taken))
     if steering is not None:
         steering.check_matches(data.n_documents, frozenset(data.min_df))
     space = FeatureSpace(parts, data.n_documents, locked_pairs, data.place.n_threads)
@@ -209,16 +209,20 @@ def combination_part(
     objective: Objective,
     min_df: int,
     steering: Steering | None,
+    listed: np.ndarray,
 ) -> CombinationPart:
-    """The products of the items of some blocks. Of items with equal columns the first few stand for all."""
+    """The products of the items of some blocks. Of items with equal columns the first few stand for all.
+
+    ``listed`` has the keys of columns that no product may have besides those of indexes: vertices and locked features.
+    """
     data = objective.data
     all_items = {of: item_index_of(data, of, min_df) for of in block.of}
     by_block = all_items
     if steering is None:
-        taken = [np.empty(0, np.int64), *(index.column_keys() for index in [*indexes.values(), *by_block.values()])]
+        taken = [listed, *(index.column_keys() for index in [*indexes.values(), *by_block.values()])]
     else:
         by_block = {of: index.some(steering.allowed_items(of, index)) for of, index in all_items.items()}
-        taken = [steering.taken, *(index.column_keys() for index in by_block.values())]
+        taken = [listed, steering.taken, *(index.column_keys() for index in by_block.values())]
     search = CombinationSearch(
         ItemIndex.concatenated(list(by_block.values()), block.degree), np.concatenate(taken),
         label_weights(objective, data.penalty_factors[name]), block.degree, min_df,

@@ -36,7 +36,7 @@ class Report:
         The gap in units of F at zero weights: training under L1 stops at ``tol``.
     max_violation : float
         Largest ``max(|v| / λ − l1, 0)`` of all features that were searched and are not in the model, in units of
-        ``l1``; without L1, of ``min_gradient`` in its place.
+        ``l1``, both times the factor of the sign if there is one; without L1, of ``min_gradient`` in its place.
     refit : float, optional
         Strength of the L2 penalty under which the weights were fitted again; the figures are those before.
     points : int
