@@ -51,7 +51,7 @@ def test_train_prints_a_row_a_point(training: Training) -> None:
     assert np.isnan(chosen["LOGLOSS"])
     assert report.n_folds == 4
     said = " ".join(training[1].stdout.split())
-    assert "by 4-fold cross-validation of train and dev, and trained on train" in said
+    assert "by 4-fold cross-validation on train and dev, and trained on train" in said
     assert "and trained on train and 30 documents of dev;" in said
 
 

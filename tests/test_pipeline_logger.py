@@ -68,10 +68,9 @@ def test_documents_of_dev_are_counted(n: int, said: str) -> None:
 
 
 def test_a_choice_by_folds_is_told() -> None:
-    assert "(cross-validation), and trained on train and 30 documents of dev;" in conclusion(
-        "a", Report(n_held_out=30, n_folds=4)
-    )
-    assert "by one part of train and dev," in conclusion("a", Report(n_held_out=150, n_folds=1))
+    of_four, of_one = (conclusion("a", Report(n_held_out=30, n_folds=n)) for n in (4, 1))
+    assert "by 4-fold cross-validation on train and dev, and trained on train and 30 documents of dev;" in of_four
+    assert "by one held-out part of train and dev, and trained on" in of_one
 
 
 def test_several_components() -> None:

@@ -164,9 +164,9 @@ def conclusion(name: str, report: Report) -> str:
         return chosen
     n_held_out = count(report.n_held_out, "document")
     if report.n_folds:
-        how = f"{report.n_folds}-fold cross-validation" if report.n_folds > 1 else "one held-out part"
+        how = f"{report.n_folds}-fold cross-validation on" if report.n_folds > 1 else "one held-out part of"
         return (
-            f"{chosen} As dev is small, this was chosen by {how} of train and dev, and trained on train and "
+            f"{chosen} As dev is small, this was chosen by {how} train and dev, and trained on train and "
             f"{n_held_out} of dev; the scores are those of the model that dev chose, trained on train."
         )
     return f"{chosen} Trained again on train and {n_held_out} of dev; the scores are those before this training."
