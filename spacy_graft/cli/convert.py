@@ -264,7 +264,7 @@ def write_texts(texts: ConvertedTexts, path: Path) -> None:
 
 
 def is_file_name(part: str) -> bool:
-    """Whether a folder can have a name. Where names are not in UTF-8, not all characters can be in one."""
+    """Whether a folder can have this name. Where names are not in UTF-8, not all characters can be in one."""
     try:
         length = len(os.fsencode(part))
     except UnicodeEncodeError:

@@ -125,7 +125,10 @@ def hindering_option(learner: Any, report: Report, n_documents: int) -> str | No
 
 
 def problem_of_weights(example_weights: np.ndarray) -> str | None:
-    """Return what is wrong with example weights (documents) far from 1, for which penalties are meant, or None."""
+    """Return what is wrong with example weights that are far from 1, for which penalties are meant, or None.
+
+    The weights are float64 (n_documents).
+    """
     n, total = len(example_weights), float(example_weights.sum())
     if min(n / 100.0, 100.0) <= total <= MOST_WEIGHT * n:
         return None

@@ -2,7 +2,8 @@
 
 Riezler & Vasserman (EMNLP 2004): a round adds the n features whose gradient is largest, if it exceeds ``min_gradient``,
 and optimises the weights of all that have been added; the fit ends when no gradient exceeds it (``l2-ifs``,
-``mle-ifs``). Without ``min_gradient`` all features enter in the first round (``l2``, ``mle``).
+``mle-ifs``). Without ``min_gradient`` all features enter in the first round (``l2``, ``mle``). That is also the only
+point of a path without L1 (:class:`WholeFit`).
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ def entry_key(value, number):
 
 @inner
 def key_of(documents, values, begin, end, numbers):
-    """Key of a column, from entry ``begin`` to before ``end``."""
+    """Key of a column, from entry ``begin`` to before ``end``; no values where all are 1."""
     key = 0
     for e in range(begin, end):
         number = numbers[documents[e]]

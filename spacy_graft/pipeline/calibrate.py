@@ -47,7 +47,7 @@ class Quality:
 
     @classmethod
     def of(cls, *arrays: np.ndarray, exclusive: bool) -> Quality:
-        """Those of probabilities, targets and so on: the arguments of :mod:`spacy_graft.metrics`."""
+        """The metrics of probabilities and targets; ``arrays`` are arguments as in :mod:`spacy_graft.metrics`."""
         return cls(
             metrics.log_loss(*arrays, exclusive=exclusive),
             metrics.brier(*arrays, exclusive=exclusive),

@@ -102,7 +102,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Targets:
-    """The targets of several documents; :meth:`dense` are arguments of :mod:`spacy_graft.metrics`.
+    """The targets of several documents; :attr:`arrays` are arguments of :mod:`spacy_graft.metrics`.
 
     Attributes
     ----------

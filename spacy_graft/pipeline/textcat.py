@@ -711,6 +711,7 @@ class TextCatGraft(TrainablePipe):
             return
         thresholds = report.thresholds
         if thresholds is not None:
+            # The scores of before are the divided ones, adjusted with a temperature of 1 / divisor.
             thresholds = Adjustment(1.0 / divisor).thresholds_before(thresholds, np.ones(len(thresholds)))
         report = replace(
             report,
