@@ -209,20 +209,21 @@ def combination_part(
     objective: Objective,
     min_df: int,
     steering: Steering | None,
-    listed: np.ndarray,
+    keys_of_listed: np.ndarray,
 ) -> CombinationPart:
     """The products of the items of some blocks. Of items with equal columns the first few stand for all.
 
-    ``listed`` has the keys of columns that no product may have besides those of indexes: vertices and locked features.
+    No product may have a column of the indexes, a vertex or a locked feature; ``keys_of_listed`` are the keys of the
+    columns of vertices and locked features: int64.
     """
     data = objective.data
     all_items = {of: item_index_of(data, of, min_df) for of in block.of}
     by_block = all_items
     if steering is None:
-        taken = [listed, *(index.column_keys() for index in [*indexes.values(), *by_block.values()])]
+        taken = [keys_of_listed, *(index.column_keys() for index in [*indexes.values(), *by_block.values()])]
     else:
         by_block = {of: index.some(steering.allowed_items(of, index)) for of, index in all_items.items()}
-        taken = [listed, steering.taken, *(index.column_keys() for index in by_block.values())]
+        taken = [keys_of_listed, steering.taken, *(index.column_keys() for index in by_block.values())]
     search = CombinationSearch(
         ItemIndex.concatenated(list(by_block.values()), block.degree), np.concatenate(taken),
         label_weights(objective, data.penalty_factors[name]), block.degree, min_df,
