@@ -723,6 +723,8 @@ def test_columns_without_anything_in_them_are_named(tmp_path: Path, train_record
     texts = tmp_path / "texts.csv"
     texts.write_text("text,label\n" + "a film,\n" * 20)
     assert "texts.csv: none of 20 documents has a label" in train(texts, code=1)
+    dev = write_jsonl(tmp_path / "dev.jsonl", train_records[:10])
+    assert "texts.csv: none of 20 documents has a label" in train(texts, "--dev", dev, code=1)
     records = [record | {"text": " "} for record in train_records]
     said = train(write_jsonl(tmp_path / "empty.jsonl", records), code=1)
     assert "empty.jsonl: all 120 texts are empty. Is another field that of the texts (--text-field)?" in said

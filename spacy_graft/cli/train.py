@@ -606,22 +606,23 @@ def labels_found(corpora: dict[str, JsonlCorpus], has_shapes: bool) -> LabelsFou
                     f"Otherwise give --dev."
                 )
             raise CommandError(f"{corpus.path} has no documents.")
-    train, n = corpora["train"], sum(counts.values())
+    train, dev = corpora["train"], corpora["dev"]
+    n = counts["train"] + (counts["dev"] if dev.part else 0)
     if not found.names:
         raise CommandError(
             f"{train.path}: none of {count(n, 'document')} has a label. Is another field that of the labels "
             f"(--label-field)?"
         )
-    if texts.n_empty == n:
+    if texts.n_empty == sum(counts.values()):
         raise CommandError(
             f"{train.path}: all {count(n, 'text')} are empty. Is another field that of the texts (--text-field)?"
         )
     if found.counts and of_dev and found.counts.keys().isdisjoint(of_dev):
         raise CommandError(
-            f"{corpora['dev'].path}: no document has a label of those that are trained. Its labels: "
-            f"{listed_in_part([*of_dev])}. Those of {corpora['train'].path}: {listed_in_part([*found.counts])}."
+            f"{dev.path}: no document has a label of those that are trained. Its labels: {listed_in_part([*of_dev])}. "
+            f"Those of {train.path}: {listed_in_part([*found.counts])}."
         )
-    held_out = ", one in ten of each set of labels" if corpora["dev"].part else ""
+    held_out = ", one in ten of each set of labels" if dev.part else ""
     print_message(f"{counts['train']:,} documents to train on, {counts['dev']:,} for dev{held_out}.")
     if counts["dev"] > counts["train"]:
         print_message("There are more documents for dev than to train on: have they been swapped?")
