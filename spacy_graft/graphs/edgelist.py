@@ -111,7 +111,13 @@ class EdgeList:
         return build_graph(features, similar, dissimilar, list(classes), skipped)
 
     def features(self) -> CorpusVocabulary:
-        """Return the features of the table, in alphabetical order: the vocabulary without a corpus."""
+        """Return the features of the table, in alphabetical order: the vocabulary without a corpus.
+
+        Raises
+        ------
+        ValueError
+            If a line does not have three columns, or its weight is not a number or out of range.
+        """
         return CorpusVocabulary.of(
             sorted({tuple(name.split()) for name in self._table().names if not self._is_class(name)})
         )
@@ -138,7 +144,7 @@ class EdgeList:
                 ends.append(names[name])
             lines.append(line)
         table = EdgeTable(
-            [*names], np.array(ends, np.int64).reshape(-1, 2), np.array(weights), np.array(lines, np.int64)
+            [*names], np.asarray(ends, np.int64).reshape(-1, 2), np.asarray(weights), np.asarray(lines, np.int64)
         )
         sizes = np.abs(table.weights)
         if (bad := np.flatnonzero((sizes != 0.0) & ~((sizes >= MIN_WEIGHT) & (sizes <= MAX_WEIGHT)))).size:
