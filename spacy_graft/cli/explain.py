@@ -113,8 +113,8 @@ def explain_command(
     # Before any text is read.
     alternatives_of(dict.fromkeys(graft.labels, 0.0), graft.exclusive, label, against)
     # Of labels that exclude each other, a table or a page shows one.
-    is_best = graft.exclusive and (html is not None or wants_table(format))
-    explain = graft.explain_best if is_best else graft.explain
+    shows_one = graft.exclusive and (html is not None or wants_table(format))
+    explain = graft.explain_best if shows_one else graft.explain
     stream = TextStream(nlp, lambda doc: explain(doc, label, against=against), on_error)
     explanations = stream.run(read_texts(text, text_field, input_format, on_error))
     if html is not None:

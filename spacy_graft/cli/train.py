@@ -613,7 +613,7 @@ def labels_found(corpora: dict[str, JsonlCorpus], has_shapes: bool) -> LabelsFou
             f"{train.path}: none of {count(n, 'document')} has a label. Is another field that of the labels "
             f"(--label-field)?"
         )
-    if texts.n_empty == sum(counts.values()):
+    if not texts.keys["train"]:
         raise CommandError(
             f"{train.path}: all {count(n, 'text')} are empty. Is another field that of the texts (--text-field)?"
         )

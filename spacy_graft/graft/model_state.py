@@ -77,6 +77,7 @@ class ModelState:
     Attributes
     ----------
     active : Active
+        This and the next three are set by methods of this class only.
     intercepts : float64 (labels)
         Of the trained labels.
     dense : float64 (labels, n_columns)

@@ -104,11 +104,11 @@ def report_to_edit(component: TextCatGraft, later: Constraints, resolve: bool) -
             f"[{component.name}] The learner {type(component.learner).__name__} has no constraints. Train the "
             f"component with spacy_graft.Grafting.v1 or spacy_graft.GraftingPath.v1."
         )
-    lost = {
-        "a network of features, which is": component.report.network,
-        "word vectors, which are": component.report.vectors,
-    }
-    for what, used in lost.items():
+    outside = [
+        ("a network of features, which is", component.report.network),
+        ("word vectors, which are", component.report.vectors),
+    ]
+    for what, used in outside:
         if resolve and used is not None:
             raise ValueError(
                 f"[{component.name}] The model was trained with {what} not kept with it, so that its weights cannot be "

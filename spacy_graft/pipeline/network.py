@@ -124,6 +124,7 @@ class NetworkSource:
             else:
                 bags = [data.bags[name], Bags.of_stream(self.unlabelled_streams[name])]
             vertices, symbols, presence = self._items(block, bags)
+        # Of rows of one length, np.array would make a matrix.
         of_block, arrays = np.full(len(vertices), name, object), np.fromiter(symbols, object, len(symbols))
         return NamedFeatures(vertices, of_block, arrays, presence)
 

@@ -710,7 +710,7 @@ class TextCatGraft(TrainablePipe):
             self._set_snapshot(snapshot)
             return
         thresholds = report.thresholds
-        if thresholds is not None:
+        if thresholds is not None and divisor != 1.0:  # that would move their last digit
             # The scores of before are the divided ones, adjusted with a temperature of 1 / divisor.
             thresholds = Adjustment(1.0 / divisor).thresholds_before(thresholds, np.ones(len(thresholds)))
         report = replace(
