@@ -43,6 +43,7 @@ def has_fields(documents: Any) -> bool:
 
 
 def is_real_number(value: Any) -> bool:
+    """Whether a value is a number."""
     return isinstance(value, int | float | np.integer | np.floating | np.bool_)
 
 
@@ -113,6 +114,7 @@ def as_matrix(documents: Any) -> scipy.sparse.csr_array:
 
 
 def is_convertible(value: Any) -> bool:
+    """Whether a value can be a number."""
     try:
         float(value)
     except (TypeError, ValueError):
@@ -300,6 +302,7 @@ def bounded(matrix: scipy.sparse.csr_array, names: Sequence[str], multiplied: bo
 
 
 def value_error(matrix: scipy.sparse.csr_array, entry: int, names: Sequence[str], problem: str) -> DocumentKindError:
+    """The error of an entry of a matrix."""
     document, column = int(np.searchsorted(matrix.indptr, entry, side="right")) - 1, int(matrix.indices[entry])
     where = f"column {column}" if names[column] == str(column) else f"item {names[column]!r}"
     return DocumentKindError(document, f"has {matrix.data[entry]} in {where}. {problem}")

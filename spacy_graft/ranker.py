@@ -435,6 +435,7 @@ class Groups:
 
 
 def targets_of(y: Any) -> np.ndarray:
+    """Return the values of targets."""
     require_targets(y)
     # An array of objects may have numbers in it.
     return np.asarray(np.asarray(y).tolist() if hasattr(y, "__array__") else list(y))

@@ -395,6 +395,7 @@ class GraftTextClassifier(LinearClassifier):
 
     @property
     def _texts(self) -> TextModel:
+        """The model of what has been fitted."""
         require_fitted(self)
         model = self._model
         assert isinstance(model, TextModel)

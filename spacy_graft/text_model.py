@@ -167,6 +167,7 @@ class TextSpace(SnapshotSpace):
         )
 
     def _texts(self, block: str, symbols: Stream) -> list[str]:
+        """The names of n-grams."""
         return texts_of(cast("Any", self.readers[block]), symbols, cast("Any", self._words))
 
     def naming(self, X: Sequence[Any]) -> TextNaming:
@@ -244,6 +245,7 @@ class TextModel(SnapshotModel):
 
     @property
     def readers(self) -> dict[str, SequenceReader]:
+        """The readers by name."""
         return cast("Any", self.snapshot.blocks)
 
     def scores(self, documents: Iterable[Any]) -> np.ndarray:

@@ -229,6 +229,7 @@ def is_contradicted(component: TextCatGraft, doc: Doc, predicted: list[str]) -> 
 
 
 def label_issue(example: Example, name: str, predicted: list[str], loss: float) -> LabelIssue:
+    """Describe one example."""
     text = one_line(document_text(example.reference)[: 2 * MAX_TEXT_LENGTH])[:MAX_TEXT_LENGTH]
     labels = sorted(positive_labels(example.reference.cats))
     return LabelIssue(name, labels, predicted, round(float(loss), 4), text)

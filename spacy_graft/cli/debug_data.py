@@ -197,10 +197,12 @@ def memory_table(memory: MemoryEstimate) -> Table:
 
 
 def megabytes(n_bytes: int) -> str:
+    """Format bytes as MB."""
     return f"{n_bytes / 1e6:,.1f}"
 
 
 def issue_table(issues: list[LabelIssue]) -> Table:
+    """Make a table of likely label errors."""
     columns = ("document", "labels", "predicted", "loss", "text")
     title = "Likely label errors (models of the other documents predict other labels)"
     table = make_table(title, *columns, numbers=["loss"])

@@ -118,6 +118,7 @@ def diff_command(
 
 
 def difference_of(before: TextCatGraft, after: TextCatGraft) -> ModelDifference:
+    """Compare two trained components."""
     old, new = weights_by_feature(before), weights_by_feature(after)
     shared_labels = [label for label in before.labels if label in after.labels]
     shared = [
@@ -141,6 +142,7 @@ def difference_of(before: TextCatGraft, after: TextCatGraft) -> ModelDifference:
 
 
 def weights_by_feature(component: TextCatGraft) -> dict[FeatureKey, dict[str, float]]:
+    """Return the weights of each feature by label."""
     from ..explain.features import features_by_key
     from ..model.sparse_linear import snapshot_of
 

@@ -179,6 +179,7 @@ def explanation_table(explanation: Explanation, source: InputText, id_field: str
 
 
 def add_label(table: Table, label: LabelExplanation, top: int, fragments: bool) -> None:
+    """Add the rows of one label."""
     from rich.text import Text
 
     add_row(
@@ -197,12 +198,14 @@ def add_label(table: Table, label: LabelExplanation, top: int, fragments: bool) 
 
 
 def feature_rows(label: LabelExplanation) -> list[Row]:
+    """Return contribution, name, kind and places of each feature."""
     from ..explain.contributions import places_of
 
     return [(part.contribution, part.text, part.kind, places_of(part)) for part in label.contributions]
 
 
 def word_rows(label: LabelExplanation) -> list[Row]:
+    """Return contribution, text, features and places of each word or phrase."""
     return [(row.contribution, row.text, feature_names_of(row), row.places) for row in label.words]
 
 

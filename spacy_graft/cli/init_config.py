@@ -131,6 +131,7 @@ def header(output: str, train: str | None, dev: str | None) -> str:
 
 
 def complete_config(lang: str, exclusive: bool, size: CorpusSize, syntax: str | None) -> Config:
+    """Return a config with all settings."""
     from thinc.api import Config
 
     nlp = blank_pipeline(lang)
@@ -171,6 +172,7 @@ OF_LANGUAGE = {"@tokenizers": "spacy_graft.LanguageTokenizer.v1"}
 
 
 def reader_settings(split: str) -> dict[str, Any]:
+    """Return the settings of the reader of one split."""
     return {
         "@readers": "spacy_graft.JsonlCorpus.v1",
         "path": f"${{paths.{split}}}",

@@ -246,6 +246,7 @@ def percentages(estimate: Estimate | None) -> tuple[str, str]:
 
 
 def interval(estimate: Estimate, shown: Callable[[float], str]) -> str:
+    """The bounds of an estimate."""
     return "too few documents or errors" if isnan(estimate.low) else f"{shown(estimate.low)} to {shown(estimate.high)}"
 
 

@@ -299,6 +299,7 @@ def files_within(folder: Path) -> Iterator[Path]:
 
 
 def file_text(file: Path) -> str:
+    """The content of a text file."""
     if not file.is_file():
         raise ValueError(f"{file} is not a file, or a link to what is not there. Remove it.")
     try:

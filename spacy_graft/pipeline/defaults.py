@@ -66,6 +66,7 @@ def syntax_features(min_df: int = 3) -> BlockConfigs:
 
 
 def blocks_of(configs: BlockConfigs) -> dict[str, Block]:
+    """Make the blocks from their configs."""
     return {
         name: graft_features.get(config["@graft_features"])(
             **{option: value for option, value in config.items() if option != "@graft_features"}

@@ -203,6 +203,7 @@ def checked_labels(number: int, value: Any) -> list[str] | dict[str, float]:
 
 
 def labelled_example(make_doc: Callable[[str], Doc], number: int, text: Any, cats: dict[str, float]) -> Example:
+    """An example of one text."""
     if not isinstance(text, str):
         raise ValueError(
             f"The text of document {number} must be a string, but is {text!r:.60} ({type(text).__name__})."

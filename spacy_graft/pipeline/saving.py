@@ -50,6 +50,7 @@ class Loaded:
 
 
 def to_bytes(component: TextCatGraft, exclude: Iterable[str]) -> bytes:
+    """Write a component as bytes."""
     excluded = set(exclude)
     parts = parts_of(component, excluded)
     if VOCAB not in excluded:
@@ -307,6 +308,7 @@ def to_json(value: Any) -> bytes:
 
 
 def from_json(content: bytes) -> Any:
+    """Parse a part in JSON."""
     try:
         return json.loads(content)
     except (ValueError, RecursionError) as error:

@@ -161,6 +161,7 @@ class LabelColumns(NamedTuple):
 
     @classmethod
     def of(cls, examples: Sequence[Example], labels: Sequence[str]) -> LabelColumns:
+        """Those of examples."""
         numbers = {label: y for y, label in enumerate(labels)}
         shape = len(examples), len(labels)
         predicted, right, known = np.zeros(shape), np.zeros(shape), np.zeros(shape, np.bool_)

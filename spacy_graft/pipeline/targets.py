@@ -119,6 +119,7 @@ class Targets:
 
     @classmethod
     def of(cls, targets: Sequence[Target], n_labels: int) -> Targets:
+        """Those of documents."""
         shape, weights = (len(targets), n_labels), np.array([target.weight for target in targets])
         if n_labels < MANY_LABELS:
             values = np.array([target.values for target in targets]).reshape(shape)

@@ -564,6 +564,7 @@ class TextCatGraft(TrainablePipe):
         self.report = report.copy()
 
     def _named(self, solution: Solution) -> Snapshot:
+        """The snapshot of a solution."""
         try:
             return snapshot_of_solution(solution, self.model.attrs["blocks"], self.vocab.strings)
         except KeyError as error:

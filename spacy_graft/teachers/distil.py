@@ -473,4 +473,5 @@ def margins(probabilities: np.ndarray, exclusive: bool) -> np.ndarray:
 
 
 def cats_of(component: TextCatGraft, row: np.ndarray) -> dict[str, float]:
+    """Probabilities by label."""
     return dict(zip(component.labels, row.tolist(), strict=True))

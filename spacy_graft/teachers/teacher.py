@@ -236,6 +236,7 @@ def checked_cats(cats: Any, labels: Labels, source: str) -> list[float]:
 
 
 def checked_probability(value: Any, label: str, source: str) -> float:
+    """A number from 0 to 1."""
     if not isinstance(value, Real | np.bool_) or not 0.0 <= float(value) <= 1.0:
         raise ValueError(f"{source} the label {label!r} has {value!r}, which is no number from 0 to 1.")
     return float(value)
