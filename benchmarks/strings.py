@@ -490,8 +490,8 @@ all with their default strength (C = 1), and fastText (25 epochs, learning rate 
 `GraftTextClassifier` chooses size and strength by cross-validation while it is trained; the others do not choose, which
 makes them faster to train. Each row is a process of its own: CPU seconds after imports, reading and compilation, and
 memory above what was held then. Files, translations and their numbers are those of the machine; the reads are made by
-the script. Rows of `Grafting` are of rounds of 100 pairs (`n_best=100`), the default when they were measured. By rounds
-that double the model, the default now, languages take 1.5 s; messages, reviews and reads take as long as here.
+the script. Rows of `Grafting` are of rounds of 100 pairs (`n_best=100`). By rounds that double the model, the default,
+languages take 1.5 s; messages, reviews and reads take as long as here.
 """
 
 
