@@ -142,16 +142,20 @@ def reliability(
         confidence, correct, importance = probabilities[counted], targets[counted], pair_weights(counted, weights)
     edges = np.arange(n_bins + 1) / n_bins
     bin_of = np.searchsorted(edges[1:-1], confidence, side="right")
-    return tuple(
-        Bin(
-            low=float(edges[k]),
-            high=float(edges[k + 1]),
-            count=float(importance[bin_of == k].sum()),
-            confidence=mean(confidence[bin_of == k], importance[bin_of == k]),
-            accuracy=mean(correct[bin_of == k], importance[bin_of == k]),
+    bins = []
+    for k in range(n_bins):
+        inside = bin_of == k
+        weight = importance[inside]
+        bins.append(
+            Bin(
+                low=float(edges[k]),
+                high=float(edges[k + 1]),
+                count=float(weight.sum()),
+                confidence=mean(confidence[inside], weight),
+                accuracy=mean(correct[inside], weight),
+            )
         )
-        for k in range(n_bins)
-    )
+    return tuple(bins)
 
 
 def expected_calibration_error(bins: tuple[Bin, ...]) -> float:
