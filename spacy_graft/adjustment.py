@@ -64,6 +64,8 @@ class Adjustment(NamedTuple):
 
     def thresholds_before(self, thresholds: list[float], shares: np.ndarray) -> list[float]:
         """Thresholds of the first labels by which scores that are not adjusted decide as adjusted ones by these."""
+        if self == Adjustment():
+            return thresholds  # their last digit would change
         from scipy.special import logit  # not needed to load a component
 
         scores = logit(np.array(thresholds)) - self.offsets(shares)[: len(thresholds)]

@@ -142,6 +142,7 @@ def test_thresholds_before_decide_as_those_after(
     is_clear = np.abs(after - thresholds) > 1e-9
     decided = as_probabilities(scores, exclusive=False) >= before
     assert (decided == (after >= thresholds))[is_clear].all()
+    assert Adjustment().thresholds_before(thresholds.tolist(), shares) == thresholds.tolist()
 
 
 def test_locked_weights_are_not_adjusted() -> None:

@@ -711,7 +711,7 @@ class TextCatGraft(TrainablePipe):
             self._set_snapshot(snapshot)
             return
         thresholds = report.thresholds
-        if thresholds is not None and divisor != 1.0:  # that would move their last digit
+        if thresholds is not None:
             # The scores of before are the divided ones, adjusted with a temperature of 1 / divisor.
             thresholds = Adjustment(1.0 / divisor).thresholds_before(thresholds, np.ones(len(thresholds)))
         report = replace(

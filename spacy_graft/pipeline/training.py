@@ -788,6 +788,6 @@ def with_calibration_of(like: Report, report: Report, locked: bool, shares: np.n
     """A copy of a report with the adjustment, none if weights are locked, and the thresholds of another."""
     adjustment = Adjustment() if locked else like.adjustment
     thresholds = like.thresholds
-    if thresholds is not None and adjustment != like.adjustment:
+    if thresholds is not None and locked:
         thresholds = like.adjustment.thresholds_before(thresholds, shares)
     return replace(report.copy(), **adjustment._asdict(), thresholds=thresholds)
