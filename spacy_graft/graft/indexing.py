@@ -35,8 +35,9 @@ def feature_space(objective: Objective, least_df: float = 0.0, search: Searches 
     """Index all blocks.
 
     Features of no more than ``least_df`` documents per unit of the block's penalty factor are left out, whatever its
-    ``min_df``. Those of blocks that cost more than combinations stay as long as a combination with their column could
-    enter, which they keep from being a feature. ``search`` makes what searches n-grams.
+    ``min_df``. Where the factor of combinations is smaller, it takes the place of the block's: a combination with the
+    column of an n-gram or item is not a feature, even if only the combination could enter. ``search`` makes what
+    searches n-grams.
     """
     data = objective.data
     if search is None:
