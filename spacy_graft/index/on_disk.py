@@ -388,16 +388,16 @@ def build_in_folder(folder: IndexFolder, place: OnDisk, stream: Stream, min_df: 
         shared.fetch(made.name_of(s))
         if place.done is not None:
             place.done(s + 1, n_shards)
-    arrays = assembled(folder, made)
-    arrays |= compared(folder, arrays, made.text.n_documents, place.empty)
+    arrays = joined_nodes(folder, made)
+    arrays |= equal_nodes(folder, arrays, made.text.n_documents, place.empty)
     arrays |= {name: folder.saved(name, getattr(made.text, name)) for name in ("symbols", "alphabet")}
     folder.close(arrays, made.text.n_documents)
     shard_folder.cache_clear()
     shared.remove()
 
 
-def assembled(folder: IndexFolder, made: ShardFolder) -> dict[str, np.ndarray]:
-    """Join the nodes of all shards, one shard after the other."""
+def joined_nodes(folder: IndexFolder, made: ShardFolder) -> dict[str, np.ndarray]:
+    """Join the nodes of all shards, one shard after the other; return the arrays by name."""
     assembly, n_events = Assembly(made.text.n_documents), 0
     with ExitStack() as stack:
         files = {name: stack.enter_context(folder.file(name).open("wb")) for name in NodeTable._fields}
@@ -423,10 +423,10 @@ def assembled(folder: IndexFolder, made: ShardFolder) -> dict[str, np.ndarray]:
     return arrays
 
 
-def compared(
+def equal_nodes(
     folder: IndexFolder, arrays: dict[str, np.ndarray], n_documents: int, empty: Empty
 ) -> dict[str, np.ndarray]:
-    """Find the nodes with equal columns; ``empty`` allocates working arrays."""
+    """Find the nodes with equal columns; return the arrays by name. ``empty`` allocates working arrays."""
     nodes, shortest = arrays["nodes"], arrays["shortest"]
     tree = kernels.Tree(nodes[:, 0], nodes[:, 2], arrays["level"], arrays["bounds"], arrays["events"])
     keys = RangedTree.of(tree).keys(column_numbers(n_documents), empty)
