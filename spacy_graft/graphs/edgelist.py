@@ -90,7 +90,7 @@ class EdgeList:
         classes: dict[Vertex, int] = {}
         numbers = np.array([self._vertex(name, features, classes) for name in table.names], np.int64)
         n_features, n = len(features.vertices), len(features.vertices) + len(classes)
-        ends = numbers[table.ends].reshape(-1, 2)
+        ends = numbers[table.ends]
         known = (ends >= 0).all(axis=1)
         loops = known & (ends[:, 0] == ends[:, 1])
         skipped = {
