@@ -141,7 +141,7 @@ def write_graph(graph: FeatureGraph, output: Path) -> None:
     if not graph.n_vertices:
         raise CommandError(
             f"No two of the {graph.report['coverage']['vocabulary']:,} features are related; {output} was not written. "
-            f"Skipped: {graph.skipped}."
+            f"Skipped: {graph.skipped_text}."
         )
     graph.to_disk(output)
 

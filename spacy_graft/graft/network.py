@@ -103,7 +103,7 @@ class Network:
         if not len(chosen) or not graph.similar.nnz + graph.dissimilar.nnz:
             warnings.warn(
                 f"The network has no edge between the {len(features.vertices):,} features of this corpus that could be "
-                f"its vertices: no feature is like another. Skipped: {graph.skipped}.",
+                f"its vertices: no feature is like another. Skipped: {graph.skipped_text}.",
                 stacklevel=2,
             )
         columns = sparse.csc_array(features.presence[:n_documents, chosen])

@@ -151,7 +151,7 @@ class FeatureGraph:
         return self if is_within else self.restricted_to(vocabulary)
 
     @property
-    def skipped(self) -> str:
+    def skipped_text(self) -> str:
         """What its builders skipped, with counts, to be read; ``nothing`` if all was taken."""
         counts = self.report.get("skipped", {})
         return ", ".join(f"{reason} {n:,}" for reason, n in counts.items() if n) or "nothing"
