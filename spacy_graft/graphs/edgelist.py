@@ -133,9 +133,15 @@ class EdgeList:
             if len(columns) != 3:
                 raise self._bad(line, f"there must be 3 columns, separated by tabs, but there are {len(columns)}")
             try:
-                weights.append(float(columns[2]))
+                weight = float(columns[2])
             except ValueError as error:
                 raise self._bad(line, f"the weight {columns[2]!r} is not a number") from error
+            if weight and not MIN_WEIGHT <= abs(weight) <= MAX_WEIGHT:
+                raise self._bad(
+                    line,
+                    f"the weight is {weight}, but must be 0 or from {MIN_WEIGHT:g} to {MAX_WEIGHT:g}, or minus that",
+                )
+            weights.append(weight)
             for name in columns[:2]:
                 if name not in names:
                     if not name.strip():
@@ -143,17 +149,9 @@ class EdgeList:
                     names[name] = len(names)
                 ends.append(names[name])
             lines.append(line)
-        table = EdgeTable(
+        return EdgeTable(
             [*names], np.asarray(ends, np.int64).reshape(-1, 2), np.asarray(weights), np.asarray(lines, np.int64)
         )
-        sizes = np.abs(table.weights)
-        if (bad := np.flatnonzero((sizes != 0.0) & ~((sizes >= MIN_WEIGHT) & (sizes <= MAX_WEIGHT)))).size:
-            raise self._bad(
-                table.lines[bad[0]],
-                f"the weight is {table.weights[bad[0]]}, but must be 0 or from {MIN_WEIGHT:g} to {MAX_WEIGHT:g}, or "
-                f"minus that",
-            )
-        return table
 
     def _is_class(self, name: str) -> bool:
         return bool(self.virtual) and name.strip().startswith(self.virtual)
