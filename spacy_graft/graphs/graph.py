@@ -71,6 +71,7 @@ class FeatureGraph:
 
     @property
     def n_vertices(self) -> int:
+        """The number of vertices, virtual ones included."""
         return len(self.vertices)
 
     def features(self) -> list[Vertex]:

@@ -165,6 +165,7 @@ class TextCatGraft(TrainablePipe):
 
     @property
     def labels(self) -> tuple[str, ...]:
+        """The names of the labels, in the order of the columns of weights and probabilities."""
         return tuple(self.cfg["labels"])
 
     @property

@@ -35,6 +35,7 @@ class Active:
 
     @classmethod
     def empty(cls) -> Active:
+        """No pairs, of no features."""
         none = np.empty(0, np.int64)
         return cls(joined_columns([]), none, none, np.empty(0), np.empty(0))
 

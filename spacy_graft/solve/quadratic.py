@@ -86,10 +86,12 @@ class Direction:
     dense: np.ndarray
 
     def dot(self, other: Direction) -> float:
+        """The inner product with another direction of the same pairs."""
         of_dense = np.vdot(self.dense, other.dense)
         return float(np.vdot(self.weights, other.weights) + self.intercepts @ other.intercepts + of_dense)
 
     def add(self, length: float, other: Direction) -> None:
+        """Add ``length`` times another direction, in place."""
         for part in parts_in_cache(self.weights):
             self.weights[part] += length * other.weights[part]
         self.intercepts += length * other.intercepts
