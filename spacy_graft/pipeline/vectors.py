@@ -45,7 +45,8 @@ def vectors_of_vocab(vocab: Vocab | None) -> WordVectors:
     if n_unknown := sum(key not in vocab.strings for key in table.key2row):
         raise ValueError(
             f"{source} are of {len(table.key2row):,} words, of which {n_unknown:,} are not among the strings of the "
-            f"pipeline, so that their letters are not known. Add them first: nlp.vocab.strings.add(word)."
+            f"pipeline, which has no other name for them. Add them first, nlp.vocab.strings.add(word); or write the "
+            f"vectors of the others into a file (spacy_graft.TextVectors.v1)."
         )
     if not table.key2row:
         raise ValueError(
