@@ -582,30 +582,37 @@ class TextsFound:
             )
 
 
-def labels_found(corpora: dict[str, JsonlCorpus], has_shapes: bool) -> LabelsFound:
-    """Read and check the corpora, for a component with or without features of word shapes."""
-    counts, found, texts, of_dev = {}, LabelsFound(), TextsFound(), Counter[str]()
+def documents_by_split(corpora: dict[str, JsonlCorpus]) -> Iterator[tuple[str, JsonlCorpus, int, dict[str, Any]]]:
+    """All documents, with their splits and readers; a CommandError for a split that has none."""
+    counts = dict.fromkeys(corpora, 0)
     for split, corpus in corpora.items():
-        counts[split] = 0
         with status_line(f"Checking {corpus.path}") as update:
             for number, record in with_count(corpus.records(), update, "documents checked"):
                 counts[split] += 1
-                name, labels = corpus.place_of(number, record), labels_of(corpus, record)
-                if split == "train" or corpus.part:
-                    found.add(labels, number, name)
-                texts.add(record[corpus.text_field], f"{corpus.path}, {name}", "train" if corpus.part else split)
-                if split == "dev":
-                    of_dev.update(positive_of(labels))
-                if found.first_with_several is None and are_several(labels):
-                    found.first_with_several = f"{corpus.path}, {name}"
+                yield split, corpus, number, record
+        if not counts[split] and corpus.part and counts["train"]:
+            raise CommandError(
+                f"{corpus.path}: none of the {counts['train']:,} documents can be held out for dev, because each set "
+                f"of labels has one text only. Is another field that of the labels (--label-field)? Otherwise give "
+                f"--dev."
+            )
         if not counts[split]:
-            if corpus.part and counts["train"]:
-                raise CommandError(
-                    f"{corpus.path}: none of the {counts['train']:,} documents can be held out for dev, because each "
-                    f"set of labels has one text only. Is another field that of the labels (--label-field)? "
-                    f"Otherwise give --dev."
-                )
             raise CommandError(f"{corpus.path} has no documents.")
+
+
+def labels_found(corpora: dict[str, JsonlCorpus], has_shapes: bool) -> LabelsFound:
+    """Read and check the corpora, for a component with or without features of word shapes."""
+    counts, found, texts, of_dev = Counter[str](), LabelsFound(), TextsFound(), Counter[str]()
+    for split, corpus, number, record in documents_by_split(corpora):
+        counts[split] += 1
+        name, labels = corpus.place_of(number, record), labels_of(corpus, record)
+        if split == "train" or corpus.part:
+            found.add(labels, number, name)
+        texts.add(record[corpus.text_field], f"{corpus.path}, {name}", "train" if corpus.part else split)
+        if split == "dev":
+            of_dev.update(positive_of(labels))
+        if found.first_with_several is None and are_several(labels):
+            found.first_with_several = f"{corpus.path}, {name}"
     train, dev = corpora["train"], corpora["dev"]
     n = counts["train"] + (counts["dev"] if dev.part else 0)
     if not found.names:
