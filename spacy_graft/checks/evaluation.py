@@ -16,8 +16,7 @@ from spacy.training import Example
 
 from ..extract.unread import document_text
 from ..messages import listed_in_part
-from ..metrics import LEAST_RIGHT, reliability
-from ..pipeline.calibrate import Quality
+from ..metrics import LEAST_RIGHT, brier, expected_calibration_error, log_loss, reliability
 from ..pipeline.components import later_components_disabled
 from ..pipeline.dataset import LEFT_OUT, no_label
 from ..pipeline.judging import can_judge, warn_of_trained
@@ -44,9 +43,12 @@ def calibration_metrics(columns: LabelColumns, exclusive: bool) -> dict[str, Any
     targets = columns.right
     known = np.broadcast_to(targets.any(axis=1, keepdims=True), targets.shape) if exclusive else columns.known
     arrays = columns.predicted, targets, known
+    bins = reliability(*arrays, exclusive=exclusive)
     return {
-        **asdict(Quality.of(*arrays, exclusive=exclusive)),
-        "reliability": [asdict(one_bin) for one_bin in reliability(*arrays, exclusive=exclusive)],
+        "log_loss": log_loss(*arrays, exclusive=exclusive),
+        "brier": brier(*arrays, exclusive=exclusive),
+        "expected_calibration_error": expected_calibration_error(bins),
+        "reliability": [asdict(one_bin) for one_bin in bins],
     }
 
 
