@@ -392,6 +392,18 @@ def test_closed_standard_streams(closed: str, pipeline: Path, texts: Path, tmp_p
     assert len(output.read_text().splitlines()) == len(texts.read_text().splitlines())
 
 
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device of Linux")
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["train", "--help"], ["network", "wordnet", "--help"], ["--version"]]
+)
+def test_a_full_device(arguments: list[str]) -> None:
+    """Commands heed errors of output themselves; help and version are printed before they are called."""
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "spacy_graft", *arguments]
+        result = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, cwd=tempfile.gettempdir())
+    assert (result.returncode, result.stderr) == (1, "Error: No space left on device\n")
+
+
 def test_files_are_written_once(pipeline: Path, texts: Path, tmp_path: Path) -> None:
     same = tmp_path / "same.html"
     assert "Both outputs would be written to" in refused("report", pipeline, "--html", same, "--card", same)

@@ -14,9 +14,14 @@ def main() -> None:
     open_streams()
     try:
         from .app import app
+        from .common import BAD_INPUT, print_message, text_of_error
     except KeyboardInterrupt:  # commands heed it when they are called
         sys.exit(130)
-    app(prog_name="spacy-graft")
+    try:
+        app(prog_name="spacy-graft")
+    except OSError as error:  # of --help and --version; commands heed theirs
+        print_message(f"Error: {text_of_error(error)}")
+        sys.exit(BAD_INPUT)
 
 
 def open_streams() -> None:
