@@ -20,6 +20,7 @@ from typing import Any
 
 import pytest
 import spacy
+import wasabi
 from spacy.language import Language
 from spacy.training import Example
 from thinc.api import Config
@@ -27,7 +28,7 @@ from thinc.api import Config
 from conftest import CONFIG, PATH, REPOSITORY, WORDS, Record, make_example, make_nlp, make_records, run, write_jsonl
 from spacy_graft.cli import common
 from spacy_graft.cli.common import PIPELINE_FILES, Terminated, held_back, quoted, terminated_in_order
-from spacy_graft.cli.train import LabelsFound, delete, plain_label, replacing, shipped_configs
+from spacy_graft.cli.train import LabelsFound, colours_on_terminals, delete, plain_label, replacing, shipped_configs
 from spacy_graft.pipeline.loop import is_loop_of_spacy, suit_loop
 from spacy_graft.pipeline.textcat import TextCatGraft
 from test_cli import call
@@ -98,6 +99,25 @@ def test_it_is_the_training_of_spacy(tmp_path: Path, corpus: Path) -> None:
     expected = trained(tmp_path / "lines")[1].to_bytes()
     assert trained(tmp_path / "again")[1].to_bytes() == expected
     assert trained(tmp_path / "docs")[1].features() == trained(tmp_path / "lines")[1].features()
+
+
+@pytest.mark.parametrize("no_color", ["", "1"])
+@pytest.mark.parametrize("is_terminal", [False, True])
+def test_colours_are_for_terminals(is_terminal: bool, no_color: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("WASABI_NO_PRETTY", raising=False)
+    monkeypatch.setenv("NO_COLOR", no_color)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: is_terminal)
+    has_colours = is_terminal and not no_color
+    with colours_on_terminals():
+        assert wasabi.msg.pretty == wasabi.Printer().pretty == has_colours
+    assert wasabi.msg.pretty
+    assert wasabi.Printer().pretty
+
+
+def test_the_output_of_a_training_has_no_colours_in_a_file(tmp_path: Path, corpus: Path) -> None:
+    result = call("train", corpus / "train.spacy", "--dev", corpus / "dev.jsonl", "--output", tmp_path / "a", *SHORT)
+    assert "Training pipeline" in result.stdout
+    assert "\x1b" not in result.stdout
 
 
 def test_several_labels_are_independent(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import os
 import re
 import secrets
 import shutil
+import sys
 import unicodedata
 from array import array
 from collections import Counter, defaultdict
@@ -163,7 +164,7 @@ def train_command(
             settings["training"]["logger"]["progress_bar"] = True
     path, content = output / CONFIG_FILE, f"{settings.to_str(interpolate=False)}\n".encode()
     check_own_config(path, content)
-    with alone_in(output), replacing(output):
+    with alone_in(output), replacing(output), colours_on_terminals():
         write_whole(path, content)
         try:
             train(path, output)
@@ -171,6 +172,23 @@ def train_command(
             raise CommandError(str(error)) from error
     print_message(f"Wrote {output / BEST}. To evaluate it on other texts:")
     print_message(f"spacy-graft evaluate {quoted(output / BEST)} DATA")
+
+
+@contextmanager
+def colours_on_terminals() -> Iterator[None]:
+    """Let spaCy print colours on a terminal only, and without NO_COLOR. Its headings are bold unless all is plain."""
+    from wasabi import msg
+
+    before, name = msg.pretty, "WASABI_NO_PRETTY"
+    if (sys.stdout.isatty() and not os.environ.get("NO_COLOR")) or name in os.environ:
+        yield
+        return
+    os.environ[name], msg.pretty = "1", False
+    try:
+        yield
+    finally:
+        del os.environ[name]
+        msg.pretty = before
 
 
 @contextmanager
