@@ -1185,6 +1185,14 @@ def test_a_damaged_pipeline(pipeline: Path, tmp_path: Path) -> None:
     assert "cannot be loaded" in refused("report", tmp_path)
 
 
+def test_a_pipeline_whose_batches_are_empty(fitted: Language, texts: Path, tmp_path: Path) -> None:
+    """spaCy would read no text, and say nothing."""
+    fitted.to_disk(tmp_path / "model")
+    path = tmp_path / "model" / "config.cfg"
+    path.write_text(re.sub("batch_size = [0-9]+", "batch_size = 0", path.read_text(encoding="utf-8")), encoding="utf-8")
+    assert "[nlp] batch_size must be at least 1, but is 0." in refused("classify", tmp_path / "model", texts)
+
+
 def test_a_pipeline_without_a_graft_component(tmp_path: Path) -> None:
     nlp = spacy.blank("xx")
     nlp.add_pipe("sentencizer")

@@ -502,6 +502,7 @@ def test_a_best_pipeline_of_an_earlier_step_stays(tmp_path: Path) -> None:
         (("--training.patience", "x"), "[training] patience: "),
         (("--training.max_step", "1"), "There is no setting [training] max_step. Did you mean 'max_steps'?"),
         (("--nlp.batch_size", "x"), "[nlp] batch_size: "),
+        (("--nlp.batch_size", "0"), "[nlp] batch_size must be at least 1, but is 0."),
     ],
 )
 def test_settings_of_the_loop_are_checked(

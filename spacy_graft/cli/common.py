@@ -242,6 +242,7 @@ def any_pipeline(model: str) -> Language:
     import spacy
 
     from ..pipeline.lazy import take_long_texts
+    from ..pipeline.loop import require_batch_size
 
     folder = Path(model)
     if folder.exists() and not is_pipeline(folder):
@@ -253,6 +254,7 @@ def any_pipeline(model: str) -> Language:
         raise CommandError(f"There is no pipeline {model}: it is neither a folder nor an installed package.")
     try:
         nlp = spacy.load(model)
+        require_batch_size(nlp)
     except Exception as error:  # files can be damaged in any way
         raise CommandError(f"{model} cannot be loaded: {type(error).__name__}: {error}") from error
     take_long_texts(nlp)

@@ -30,6 +30,12 @@ def training_settings(nlp: Language) -> dict[str, Any]:
     return settings
 
 
+def require_batch_size(nlp: Language) -> None:
+    """Raise a ValueError for a size of batches with which spaCy would read no document, and say nothing."""
+    if nlp.batch_size < 1:
+        raise ValueError(f"[nlp] batch_size must be at least 1, but is {nlp.batch_size}.")
+
+
 def suit_loop(nlp: Language, component: TextCatGraft) -> None:
     """Let the loop evaluate each point of a path, end after it, and keep the model that is chosen.
 

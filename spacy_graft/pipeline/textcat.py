@@ -58,7 +58,7 @@ from .initialization import (
     warn_of_unused_choices,
 )
 from .judging import can_judge, choose, held_out_of, require_texts, warn_of_trained
-from .loop import is_loop_of_spacy, suit_loop
+from .loop import is_loop_of_spacy, require_batch_size, suit_loop
 from .saving import HISTORY, REPORT
 from .targets import TargetReader, Targets, has_labels_of, read_labels
 from .training import Resources, ResumedTraining, Training
@@ -385,6 +385,8 @@ class TextCatGraft(TrainablePipe):
         if isinstance(labels, str):
             labels = labels_of_string(self.name, labels)
         self._require_lasting_words()
+        if nlp is not None:
+            require_batch_size(nlp)
         in_loop = is_loop_of_spacy(get_examples)
         if nlp is not None and in_loop:
             suit_loop(nlp, self)
