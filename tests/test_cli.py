@@ -415,7 +415,16 @@ def test_files_are_written_once(pipeline: Path, texts: Path, tmp_path: Path) -> 
         ("explain", pipeline, TEXT, "--html"),
     ):
         assert "train.csv exists, and its name does not end in ." in refused(*arguments, table)
+    assert "train.csv exists, and its name does not end in ." in refused("evaluate", pipeline, texts, "--output", table)
     assert table.read_text(encoding="utf-8") == "text,label\n"
+    diagram = tmp_path / "reliability.png"
+    diagram.write_bytes(b"mine")
+    output = tmp_path / "metrics.json"
+    assert "reliability.png exists, and no evaluation" in refused("evaluate", pipeline, texts, "--output", output)
+    assert not output.exists()
+    diagram.unlink()
+    for _ in range(2):  # its own is replaced
+        call("evaluate", pipeline, texts, "--output", output)
     assert "Both outputs would be written to" in refused(
         "evaluate", pipeline, texts, "--output", tmp_path / "reliability.png"
     )

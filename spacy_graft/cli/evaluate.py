@@ -22,6 +22,7 @@ from .common import (
     make_table,
     print_message,
     print_result,
+    refuse_other_file,
     refuse_own_input,
     refuse_same_output,
     refuse_within,
@@ -47,6 +48,8 @@ MAX_MATRIX_LABELS = 13
 BAR_WIDTH, ACCURACY_BAR, CONFIDENCE_MARK = 32, "█", "┃"
 #: The reliability diagram, in the folder of the metrics.
 DIAGRAM = "reliability.png"
+#: What the diagram says of itself: another file of that name is not replaced.
+MADE_BY = "spacy-graft evaluate"
 
 
 def evaluate_command(
@@ -74,6 +77,8 @@ def evaluate_command(
     refuse_own_input(output, data, model)
     refuse_within(output, data)
     refuse_same_output(output, output and output.parent / DIAGRAM)
+    refuse_other_file(output, ".json", ".gz")
+    refuse_other_diagram(output and output.parent / DIAGRAM)
     reader = labelled_corpus(data, text_field, label_field)
     nlp, graft = load_pipeline(model, component)
     warn_of_metadata(graft)
@@ -91,6 +96,12 @@ def evaluate_command(
     print_result(format, metric_tables(metrics), metrics)
     if output is not None and output.is_file() and not is_stream(output):
         write_diagram(metrics, output.parent / DIAGRAM)
+
+
+def refuse_other_diagram(path: Path | None) -> None:
+    """Raise a CommandError if a file is in the place of the diagram that no evaluation wrote."""
+    if path is not None and path.is_file() and MADE_BY.encode() not in path.read_bytes():
+        raise CommandError(f"{path} exists, and no evaluation wrote it: it is not replaced. Give another folder.")
 
 
 def write_diagram(metrics: dict[str, Any], path: Path) -> None:
@@ -183,7 +194,7 @@ def reliability_diagram(metrics: dict[str, Any]) -> bytes | None:
     below.bar(lows, counts, width=1 / len(lows), align="edge", edgecolor="white")
     below.set(xlabel="confidence", ylabel="predictions")
     image = BytesIO()
-    figure.savefig(image, format="png", dpi=150)
+    figure.savefig(image, format="png", dpi=150, metadata={"Software": MADE_BY})
     return image.getvalue()
 
 
