@@ -52,7 +52,10 @@ def classify_command(
     ],
     output: Annotated[
         Path | None,
-        typer.Option(help="Output file; compressed if it ends in .gz. After an error, no incomplete file is left."),
+        typer.Option(
+            help="Output file, always JSON lines; compressed if it ends in .gz. After an error, no "
+            "incomplete file is left."
+        ),
     ] = None,
     text_field: TextFieldOption = "text",
     on_error: OnErrorOption = OnError.fail,
