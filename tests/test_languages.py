@@ -153,6 +153,17 @@ def test_a_library_that_is_missed_at_the_first_text_is_no_fault_of_the_text(wait
             blank_pipeline("xx", {"@tokenizers": name})
 
 
+def test_a_tokenizer_that_says_a_key_only() -> None:
+    """As that of Japanese with another split mode than A, B and C."""
+
+    @spacy.registry.tokenizers("tests.OfKeys.v1")
+    def of_keys(mode: str) -> Any:
+        return lambda nlp: {"A": DummyTokenizer()}[mode]
+
+    with pytest.raises(CommandError, match=r"the language 'xx': KeyError: 'D'. Check \[nlp.tokenizer\]."):
+        blank_pipeline("xx", {"@tokenizers": "tests.OfKeys.v1", "mode": "D"})
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("shipped", [True, False], ids=["shipped", "init-config"])
 def test_chinese_trains_without_more_packages(tmp_path: Path, shipped: bool) -> None:

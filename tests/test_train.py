@@ -192,6 +192,7 @@ JIEBA = (
         (("--lang", "qq"), 1, "There is no tokenizer for the language 'qq'"),
         (("--lang", "qq"), 1, "Give xx for the rules that most languages share"),
         (JIEBA, 1, "There is no tokenizer for the language 'zh'"),
+        ((*JIEBA[:-1], "pkuseg"), 1, "The tokenizer cannot be initialized: "),
         # The language's own needs a package, so that one that is given is taken: the error is of what follows.
         (("--lang", "ko", "--nlp.tokenizer.@tokenizers", "spacy.Tokenizer.v1"), 1, "fewer than 10 documents"),
         (("--dev", "none.jsonl"), 1, "There is no file or folder none.jsonl"),

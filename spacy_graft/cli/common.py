@@ -178,6 +178,11 @@ def text_of_error(error: OSError) -> str:
     return error.strerror or str(error)
 
 
+def text_of_any(error: Exception) -> str:
+    """What an error says; of one that names a key that is missing, and nothing else, its kind as well."""
+    return f"{type(error).__name__}: {error}" if isinstance(error, KeyError) else str(error)
+
+
 def interruption_of_kernel(error: BaseException | None) -> KeyboardInterrupt | None:
     """The interruption behind a SystemError: a kernel that is interrupted returns a result all the same.
 
@@ -295,7 +300,9 @@ def blank_pipeline(lang: str, tokenizer: dict[str, Any] | None = None) -> Langua
             nlp.make_doc("a")  # Korean's looks for its library at the first text, which is not to blame
     except Exception as error:  # languages import optional packages, which can raise anything
         hint = ". Give xx for the rules that most languages share." if "[E048]" in str(error) else ""
-        raise CommandError(f"There is no tokenizer for the language {lang!r}: {error}{hint}") from error
+        if isinstance(error, KeyError):
+            hint = ". Check [nlp.tokenizer]."
+        raise CommandError(f"There is no tokenizer for the language {lang!r}: {text_of_any(error)}{hint}") from error
     take_long_texts(nlp)
     return nlp
 
@@ -322,7 +329,7 @@ def config_pipeline(path: Path, context: typer.Context, code: Path | None) -> La
         config = load_config(path, overrides=parse_config_overrides(context.args), interpolate=False)
         return load_model_from_config(config, auto_fill=True)
     except Exception as error:  # registered functions can raise anything
-        raise CommandError(f"{path}: {error}") from error
+        raise CommandError(f"{path}: {text_of_any(error)}") from error
 
 
 def check_overrides(context: typer.Context, first: str) -> None:

@@ -45,6 +45,7 @@ from .progress import status_line, with_count
 from .syntax import load_syntax, sourced_components, with_syntax
 
 if TYPE_CHECKING:
+    from spacy.language import Language
     from thinc.api import Config
 
     from ..pipeline.reader import JsonlCorpus
@@ -149,7 +150,9 @@ def train_command(
         set_language(settings["nlp"], lang, any(name.startswith("nlp.tokenizer") for name in overrides))
     check_effects(settings, overrides)
     # Configs have no codes of three letters, which spaCy takes elsewhere.
-    settings["nlp"]["lang"] = blank_pipeline(settings["nlp"]["lang"], tokenizer_of(settings)).lang
+    blank = blank_pipeline(settings["nlp"]["lang"], tokenizer_of(settings))
+    settings["nlp"]["lang"] = blank.lang
+    check_tokenizer(blank, settings)
     for name in graft_sections(settings):
         check_options(name, settings.interpolate()["components"][name])
     check_loop(settings)
@@ -168,7 +171,7 @@ def train_command(
         write_whole(path, content)
         try:
             train(path, output)
-        except ImportError as error:  # some tokenizers import their package when they are initialized
+        except ImportError as error:  # some components import their package when they are initialized
             raise CommandError(str(error)) from error
     print_message(f"Wrote {output / BEST}. To evaluate it on other texts:")
     print_message(f"spacy-graft evaluate {quoted(output / BEST)} DATA")
@@ -432,6 +435,22 @@ def check_loop(config: Config) -> None:
             raise CommandError(f"[{section}] {'.'.join(map(str, first['loc']))}: {first['msg']}.") from error
     if (frequency := settings["training"]["eval_frequency"]) < 1:
         raise CommandError(f"[training] eval_frequency must be at least 1, but is {frequency}.")
+
+
+def check_tokenizer(nlp: Language, config: Config) -> None:
+    """Raise a CommandError if the tokenizer cannot be initialized: some need a package then, or the name of a model."""
+    from spacy.util import registry
+
+    if not hasattr(nlp.tokenizer, "initialize"):
+        return
+    settings = config.interpolate().get("initialize", {}).get("tokenizer", {})
+    try:
+        nlp.tokenizer.initialize(lambda: [], nlp=nlp, **registry.resolve({"_": settings})["_"])
+    except Exception as error:  # tokenizers can raise anything
+        raise CommandError(
+            f"The tokenizer cannot be initialized: {type(error).__name__}: {error}. Check [nlp.tokenizer] and "
+            f"[initialize.tokenizer]; pkuseg needs the name of a model there, pkuseg_model."
+        ) from error
 
 
 def check_files(config: Config, component: str, name: str) -> None:
