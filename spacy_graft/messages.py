@@ -9,6 +9,8 @@ from difflib import get_close_matches
 FIRST_NAMES = 5
 #: Characters of a text that names its document.
 LONGEST_TEXT = 40
+#: Characters of a name among others.
+LONGEST_NAME = 80
 #: Of a percentage, after the point.
 MOST_DIGITS = 6
 #: ZERO WIDTH NON-JOINER and ZERO WIDTH JOINER.
@@ -32,9 +34,9 @@ def percentage(share: float) -> str:
     return f"{share:.{digits}%}"
 
 
-def text_beginning(text: str) -> str:
+def text_beginning(text: str, longest: int = LONGEST_TEXT) -> str:
     """The beginning of a text, and three dots if there is more."""
-    return text[:LONGEST_TEXT] + "…" if len(text) > LONGEST_TEXT else text
+    return text[:longest] + "…" if len(text) > longest else text
 
 
 def most_like(name: str, known: Iterable[str], n: int) -> list[str]:
@@ -50,8 +52,9 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
 
 
 def listed(names: Iterable[object]) -> str:
-    """Names, quoted and separated by commas; ``none`` if there are none."""
-    return ", ".join(map(repr, names)) or "none"
+    """Names, quoted and separated by commas, of long ones the beginning; ``none`` if there are none."""
+    shown = (text_beginning(name, LONGEST_NAME) if isinstance(name, str) else name for name in names)
+    return ", ".join(map(repr, shown)) or "none"
 
 
 def listed_in_part(names: Sequence[object]) -> str:

@@ -29,6 +29,7 @@ from conftest import CONFIG, PATH, REPOSITORY, WORDS, Record, make_example, make
 from spacy_graft.cli import common
 from spacy_graft.cli.common import PIPELINE_FILES, Terminated, held_back, quoted, terminated_in_order
 from spacy_graft.cli.train import LabelsFound, colours_on_terminals, delete, plain_label, replacing, shipped_configs
+from spacy_graft.messages import listed
 from spacy_graft.pipeline.loop import is_loop_of_spacy, suit_loop
 from spacy_graft.pipeline.textcat import TextCatGraft
 from test_cli import call
@@ -769,6 +770,14 @@ def test_labels_that_look_alike() -> None:
         found.add(labels, number, "")
     assert found.n_others == 0
     assert f"Are these labels the same? {composed!r}, {decomposed!r}" in "".join(found.lines())
+
+
+def test_long_labels_are_shortened() -> None:
+    found = LabelsFound()
+    for number, labels in enumerate(["a" * 200, "b" * 80]):
+        found.add(labels, number, "")
+    assert next(found.lines()) == f"Labels: {'a' * 80}… 1, {'b' * 80} 1."
+    assert listed(found.counts) == f"'{'a' * 80}…', '{'b' * 80}'"
 
 
 def test_labels_are_counted_and_those_that_may_be_the_same_are_named(

@@ -22,7 +22,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..files import has_lock, hidden_beside, write_whole
-from ..messages import count, did_you_mean, listed, listed_in_part, percentage, printable
+from ..messages import (
+    LONGEST_NAME,
+    count,
+    did_you_mean,
+    listed,
+    listed_in_part,
+    percentage,
+    printable,
+    text_beginning,
+)
 from .common import (
     CommandError,
     blank_pipeline,
@@ -518,7 +527,10 @@ class LabelsFound:
 
     def lines(self) -> Iterator[str]:
         """Say which labels there are, and which of them may be the same."""
-        shown = ", ".join(f"{printable(label)} {n:,}" for label, n in self.counts.most_common(MOST_LABELS))
+        shown = ", ".join(
+            f"{printable(text_beginning(label, LONGEST_NAME))} {n:,}"
+            for label, n in self.counts.most_common(MOST_LABELS)
+        )
         n_more = len(self.counts) - MOST_LABELS
         yield f"Labels: {shown or 'none'}{f' and {n_more:,} more' if n_more > 0 else ''}."
         alike = defaultdict(list)
