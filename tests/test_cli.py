@@ -1194,6 +1194,26 @@ def test_a_damaged_pipeline(pipeline: Path, tmp_path: Path) -> None:
     assert "cannot be loaded" in refused("report", tmp_path)
 
 
+def test_a_pipeline_with_a_component_of_ones_own(fitted: Language, texts: Path, tmp_path: Path) -> None:
+    code, model = tmp_path / "own.py", tmp_path / "model"
+    code.write_text(
+        "from spacy.language import Language\n@Language.component('graft_tests_own')\ndef own(doc):\n    return doc\n"
+    )
+    fitted.to_disk(model)
+    for name in ("config.cfg", "meta.json"):
+        content = (model / name).read_text(encoding="utf-8")
+        content = re.sub(r'(pipeline"? ?[=:] ?\[)', r'\1"graft_tests_own",', content)
+        content = content.replace(
+            "[components]\n", '[components]\n\n[components.graft_tests_own]\nfactory = "graft_tests_own"\n'
+        )
+        (model / name).write_text(content, encoding="utf-8")
+    assert "graft_tests_own" in refused("classify", model, texts)
+    assert "There is no file" in refused("classify", model, texts, "--code", tmp_path / "no.py")
+    (tmp_path / "bad.py").write_text("1 / 0")
+    assert "bad.py cannot be imported: ZeroDivisionError" in refused("features", model, "--code", tmp_path / "bad.py")
+    assert len(lines_of(call("classify", model, texts, "--code", code))) == 30
+
+
 def test_a_pipeline_whose_batches_are_empty(fitted: Language, texts: Path, tmp_path: Path) -> None:
     """spaCy would read no text, and say nothing."""
     fitted.to_disk(tmp_path / "model")

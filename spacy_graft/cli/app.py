@@ -26,6 +26,7 @@ from . import (
     warm,
 )
 from .commands import add_command, make_app
+from .common import with_code
 
 HELP = """Train, evaluate, explain and apply sparse linear text classifiers, and check the data to train them on.
 
@@ -58,19 +59,19 @@ def options_of_all(
 
 
 add_command(app, "train", train.train_command, train.EXAMPLES, context_settings=OVERRIDES)
-add_command(app, "evaluate", evaluate.evaluate_command, evaluate.EXAMPLES)
+add_command(app, "evaluate", with_code(evaluate.evaluate_command), evaluate.EXAMPLES)
 add_command(app, "convert", convert.convert_command, convert.EXAMPLES)
-add_command(app, "explain", explain.explain_command, explain.EXAMPLES)
-add_command(app, "classify", classify.classify_command, classify.EXAMPLES)
-add_command(app, "features", features.features_command, features.EXAMPLES)
-add_command(app, "report", report.report_command, report.EXAMPLES)
-add_command(app, "path", path.path_command, path.EXAMPLES)
-add_command(app, "diff", diff.diff_command, diff.EXAMPLES)
-add_command(app, "edit", edit.edit_command, edit.EXAMPLES)
+add_command(app, "explain", with_code(explain.explain_command), explain.EXAMPLES)
+add_command(app, "classify", with_code(classify.classify_command), classify.EXAMPLES)
+add_command(app, "features", with_code(features.features_command), features.EXAMPLES)
+add_command(app, "report", with_code(report.report_command), report.EXAMPLES)
+add_command(app, "path", with_code(path.path_command), path.EXAMPLES)
+add_command(app, "diff", with_code(diff.diff_command), diff.EXAMPLES)
+add_command(app, "edit", with_code(edit.edit_command), edit.EXAMPLES)
 add_command(app, "debug-data", debug_data.debug_data_command, debug_data.EXAMPLES, context_settings=OVERRIDES)
 add_command(app, "distil", distil.distil_command, distil.EXAMPLES, context_settings=OVERRIDES)
-add_command(app, "test", association.significance_command, association.EXAMPLES)
+add_command(app, "test", with_code(association.significance_command), association.EXAMPLES)
 add_command(app, "init-config", init_config.init_config_command, init_config.EXAMPLES, no_args_is_help=False)
-add_command(app, "export", export.export_command, export.EXAMPLES)
-add_command(app, "warm", warm.warm_command, warm.EXAMPLES)
+add_command(app, "export", with_code(export.export_command), export.EXAMPLES)
+add_command(app, "warm", with_code(warm.warm_command), warm.EXAMPLES)
 app.add_typer(network.app, name="network")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import json
 import math
 import os
@@ -61,6 +62,9 @@ ModelArgument = Annotated[
 ComponentOption = Annotated[
     str | None,
     typer.Option("--component", metavar="NAME", help="Graft component to use, if the pipeline has several."),
+]
+CodeOption = Annotated[
+    Path | None, typer.Option("--code", metavar="FILE", help="Python file with registered functions.")
 ]
 FormatOption = Annotated[
     OutputFormat | None, typer.Option("--format", help="Output format; by default a table on a terminal, else JSON.")
@@ -166,6 +170,36 @@ def with_exit_codes(command: Callable[..., None]) -> Callable[..., None]:
             raise interruption from None
 
     return run
+
+
+def with_code(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command of a model with the option ``--code``, for functions that its config names."""
+
+    @functools.wraps(command)
+    def run(*args: Any, code: Path | None, **kwargs: Any) -> None:
+        import_functions(code)
+        command(*args, **kwargs)
+
+    # typer reads the signature.
+    signature = inspect.signature(command, eval_str=True)
+    option = inspect.Parameter("code", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=CodeOption)
+    parameters = [*signature.parameters.values(), option]
+    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    return run
+
+
+def import_functions(code: Path | None) -> None:
+    """Import a Python file, whose functions are registered then; a CommandError if that fails."""
+    from spacy.util import import_file
+
+    if code is None:
+        return
+    if not code.is_file():
+        raise CommandError(f"There is no file {code}.")
+    try:
+        import_file("python_code", code)
+    except Exception as error:  # it can raise anything
+        raise CommandError(f"{code} cannot be imported: {type(error).__name__}: {error}") from error
 
 
 def text_of_error(error: OSError) -> str:
@@ -318,13 +352,13 @@ def config_pipeline(path: Path, context: typer.Context, code: Path | None) -> La
     code : Path, optional
         A Python file with registered functions.
     """
-    from spacy.cli._util import import_code, parse_config_overrides
+    from spacy.cli._util import parse_config_overrides
     from spacy.util import load_config, load_model_from_config
 
     check_overrides(context, str(path))
     if not path.is_file():
         raise CommandError(f"There is no config {path}.")
-    import_code(code)
+    import_functions(code)
     try:
         config = load_config(path, overrides=parse_config_overrides(context.args), interpolate=False)
         return load_model_from_config(config, auto_fill=True)

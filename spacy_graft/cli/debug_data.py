@@ -12,6 +12,7 @@ import typer
 
 from .common import (
     BAD_INPUT,
+    CodeOption,
     CommandError,
     ComponentOption,
     FormatOption,
@@ -99,7 +100,7 @@ def debug_data_command(
             help="Whether to look for label errors, which trains models; by default with up to 5,000 documents.",
         ),
     ] = None,
-    code: Annotated[Path | None, typer.Option(metavar="FILE", help="Python file with registered functions.")] = None,
+    code: CodeOption = None,
     format: FormatOption = None,
     component: ComponentOption = None,
 ) -> None:

@@ -14,6 +14,7 @@ import typer
 from ..files import delimiter_by_name, json_text, write_whole, writing
 from ..messages import listed
 from .common import (
+    CodeOption,
     CommandError,
     ComponentOption,
     FormatOption,
@@ -95,7 +96,7 @@ def distil_command(
             "labelled texts.",
         ),
     ] = None,
-    code: Annotated[Path | None, typer.Option(metavar="FILE", help="Python file with registered functions.")] = None,
+    code: CodeOption = None,
     text_field: TextFieldOption = "text",
     label_field: LabelFieldOption = "label",
     format: FormatOption = None,

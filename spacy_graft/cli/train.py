@@ -33,11 +33,13 @@ from ..messages import (
     text_beginning,
 )
 from .common import (
+    CodeOption,
     CommandError,
     blank_pipeline,
     check_output,
     check_overrides,
     check_replaceable,
+    import_functions,
     is_pipeline,
     print_message,
     quoted,
@@ -123,7 +125,7 @@ def train_command(
         str | None,
         typer.Option(metavar="MODEL", help="Pipeline to take syntax from, for configs with features of syntax."),
     ] = None,
-    code: Annotated[Path | None, typer.Option(metavar="FILE", help="Python file with registered functions.")] = None,
+    code: CodeOption = None,
     text_field: Annotated[
         str | None,
         typer.Option(metavar="KEY", help="Key of the text in JSON lines; column in tables.  [default: text]"),
@@ -139,7 +141,7 @@ def train_command(
     (config.cfg), the best pipeline on dev (model-best) and the last one (model-last) into FOLDER.
     --section.setting VALUE overrides a setting.
     """
-    from spacy.cli._util import import_code, parse_config_overrides
+    from spacy.cli._util import parse_config_overrides
     from spacy.cli.train import train
 
     check_overrides(context, data)
@@ -148,7 +150,7 @@ def train_command(
     check_output(output)
     refuse_within(output, data, dev)
     check_no_pipeline(output)
-    import_code(code)
+    import_functions(code)
     overrides = parse_config_overrides(context.args)
     settings, is_shipped = read_training_config(config, overrides)
     if not is_shipped:
