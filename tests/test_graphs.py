@@ -7,6 +7,7 @@ import json
 import os
 import sys
 import tomllib
+import tracemalloc
 import zipfile
 import zlib
 from collections.abc import Callable
@@ -898,6 +899,21 @@ def test_edge_lists(tmp_path: Path) -> None:
         "coverage": {"vocabulary": 4, "covered": 3, "share": 0.75},
         "skipped": {"unknown_features": 1, "self_loops": 1, "zero_weights": 1},
     }
+
+
+def test_the_memory_of_an_edge_list(tmp_path: Path) -> None:
+    n = 400
+    path = tmp_path / "edges.tsv"
+    path.write_text("".join(f"word{i}\tword{j}\t0.5\n" for i in range(n) for j in range(i)), encoding="utf-8")
+    builder, vocabulary = EdgeList(path), [(f"word{i}",) for i in range(n)]
+    builder(vocabulary[:2])  # imports
+    tracemalloc.start()
+    try:
+        builder(vocabulary)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 200 * n * (n - 1) / 2
 
 
 def test_edge_lists_with_directions_and_classes(tmp_path: Path) -> None:

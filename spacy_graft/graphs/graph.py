@@ -168,8 +168,8 @@ class FeatureGraph:
 
     def linked(self, n_vocabulary: int, skipped: Mapping[str, int]) -> FeatureGraph:
         """The graph over the vertices that have an edge, of either kind and direction, with its report."""
-        edges = symmetrised(self.similar) + symmetrised(self.dissimilar)
-        return self.of_vertices(np.flatnonzero(has_edges(edges)), n_vocabulary, skipped)
+        chosen = np.flatnonzero(ends_of_edges(self.similar, self.dissimilar))
+        return self.of_vertices(chosen, n_vocabulary, skipped)
 
     def scaled(self, factor: float, normalise: bool = False) -> FeatureGraph:
         """All weights times a factor; if ``normalise``, first divided by the sums of their rows, kind by kind."""
@@ -224,8 +224,7 @@ def graph_report(
     skipped: Mapping[str, int],
 ) -> dict[str, Any]:
     """The report of a graph for a corpus of ``n_vocabulary`` features."""
-    linked = symmetrised(similar) + symmetrised(dissimilar)
-    n_covered = int((has_edges(linked).astype(np.bool_) & ~virtual).sum())
+    n_covered = int((ends_of_edges(similar, dissimilar) & ~virtual).sum())
     return {
         "vertices": len(virtual),
         "virtual": int(virtual.sum()),
@@ -301,6 +300,8 @@ def renumbered(matrix: sparse.csr_array, places: np.ndarray, n: int) -> sparse.c
 
 def members_to_classes(matrix: sparse.sparray, n: int) -> sparse.csr_array:
     """The matrix without edges from classes (vertices from ``n`` on) to members (vertices before ``n``)."""
+    if n == matrix.shape[0]:
+        return sparse.csr_array(matrix)
     entries = matrix.tocoo()
     kept = (entries.row < n) | (entries.col >= n)
     return sparse.csr_array((entries.data[kept], (entries.row[kept], entries.col[kept])), shape=matrix.shape)
@@ -324,6 +325,15 @@ def pattern(matrix: sparse.csr_array) -> sparse.csr_array:
 def has_edges(matrix: sparse.csr_array) -> np.ndarray:
     """1 for each row that has an entry, else 0: float64 (n,)."""
     return (np.diff(matrix.indptr) > 0).astype(np.float64)
+
+
+def ends_of_edges(*matrices: sparse.csr_array) -> np.ndarray:
+    """Whether each vertex has an edge, of any of the matrices and in either direction: bool (n,)."""
+    found = np.zeros(matrices[0].shape[0], np.bool_)
+    for matrix in matrices:
+        found |= np.diff(matrix.indptr) > 0
+        found[matrix.indices] = True
+    return found
 
 
 def normalised_rows(matrix: sparse.csr_array) -> sparse.csr_array:
