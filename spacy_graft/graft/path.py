@@ -25,7 +25,7 @@ TRIES, NEAR, HALF, ROOM, SAME = 5, 0.94, 0.5, 1.05, 1.001
 POINTS_AT_ONCE = 2
 
 #: Logarithms of an L1 strength and of the number of features there.
-Mark = tuple[float, float]
+LogPoint = tuple[float, float]
 
 
 class PathFit(StateFit):
@@ -140,19 +140,19 @@ class PathFit(StateFit):
             Whether the model is full.
         """
         limit = self._limit
-        before = above = mark_of(self.report)
-        below: Mark | None = None
+        before = above = log_point_of(self.report)
+        below: LogPoint | None = None
         l1, is_kept = first, False
         for n_tries in count(1):
             self.rounds.optimise(l1, largest=ROOM * limit)
             if self.state.active.n_rows > limit:
-                below = mark_of(self.rounds.report)
+                below = log_point_of(self.rounds.report)
             else:
                 self._keep()
                 is_kept = True
                 if l1 == lowest or self.report.n_active >= NEAR * limit:
                     break
-                before, above = above, mark_of(self.report)
+                before, above = above, log_point_of(self.report)
             self.state.restore(self._kept)
             if n_tries < TRIES:
                 l1 = strength_for((1.0 + NEAR) / 2.0 * limit, before, above, below, lowest)
@@ -195,17 +195,17 @@ class PathFit(StateFit):
         self._kept = self.state.checkpoint()
 
 
-def is_nothing_between(above: Mark, below: Mark) -> bool:
+def is_nothing_between(above: LogPoint, below: LogPoint) -> bool:
     """Whether two models have the same L1 strength, but for rounding."""
     return above[0] - below[0] < math.log(SAME)
 
 
-def mark_of(report: Report) -> Mark:
+def log_point_of(report: Report) -> LogPoint:
     """Where a model is."""
     return math.log(report.l1), math.log(max(report.n_active, 1))
 
 
-def strength_for(n_features: float, before: Mark, above: Mark, below: Mark | None, lowest: float) -> float:
+def strength_for(n_features: float, before: LogPoint, above: LogPoint, below: LogPoint | None, lowest: float) -> float:
     """An L1 strength at which the model should have so many features.
 
     The logarithm of the number of features is taken for linear in that of the L1 strength: between a model with fewer
