@@ -161,14 +161,10 @@ class TextSpace(SnapshotSpace):
             max_length={name: reader.max_length for name, reader in readers},
             penalty_factors={name: reader.penalty_factor for name, reader in readers},
             lengths=documents.lengths,
-            names=FeatureNames(self._texts),
+            names=FeatureNames(partial(texts_of, self._blocks, cast("Any", self._words))),
             place=self.place,
             **of_documents,
         )
-
-    def _texts(self, block: str, symbols: Stream) -> list[str]:
-        """The names of n-grams."""
-        return texts_of(cast("Any", self.readers[block]), symbols, cast("Any", self._words))
 
     def naming(self, X: Sequence[Any]) -> TextNaming:
         return TextNaming(self.readers, self._words, X)

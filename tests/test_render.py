@@ -34,6 +34,7 @@ from spacy_graft.explain.words import segmented
 from spacy_graft.extract.terms import FeatureTerms, Term
 from spacy_graft.graft.report import Report
 from spacy_graft.graft.solution import Solution
+from spacy_graft.model.snapshot import snapshot_of_solution
 from spacy_graft.pipeline.dataset import dataset_figures
 from spacy_graft.pipeline.textcat import TextCatGraft
 from test_pipeline_items import make_examples as make_syntax_examples
@@ -612,7 +613,7 @@ def test_a_word_decides_if_the_second_label_would_win_without_it() -> None:
         np.zeros(2),
         0.0,
     )
-    component.set_snapshot(component._named(solution), Report())
+    component.set_snapshot(snapshot_of_solution(solution, component.blocks, nlp.vocab.strings), Report())
     cats = {"a": 0.0, "b": 1.0}
     texts = ["one two three", "one three", "three five", "four two"]
     examples = [spacy.training.Example.from_dict(nlp.make_doc(text), {"cats": cats}) for text in texts]

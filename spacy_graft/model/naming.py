@@ -51,8 +51,9 @@ def named_products(
     }
 
 
-def texts_of(block: ReadingBlock, symbols: Stream, strings: StringStore) -> list[str]:
-    """The names of several n-grams or items as one text each, as models show them."""
+def texts_of(blocks: Mapping[str, Block], strings: StringStore, name: str, symbols: Stream) -> list[str]:
+    """The names of several n-grams or items of the block ``name`` as one text each, as models show them."""
+    block = as_reading_block(blocks[name])
     if block.dtype is np.uint32 and block.feature_kind == "character n-gram":
         # Code points: of the many n-grams of characters each would be taken apart and put together again.
         text = symbols.symbols.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,8 @@ from spacy.tokens import Doc
 
 from ..estimator_files import SavedEstimator, checked_values
 from ..extract.batches import joined_streams
-from ..extract.blocks import Block, as_reading_block, is_reading_block, is_vectors_block
+from ..extract.blocks import Block, is_reading_block, is_vectors_block
 from ..extract.lengths import document_length
-from ..extract.streams import Stream
 from ..graft.constraints import FeatureNames
 from ..graft.data import TrainingData
 from ..graft.report import Report
@@ -78,13 +78,8 @@ class DocSpace(SnapshotSpace):
         reading = {name: block for name, block in self.blocks.items() if is_reading_block(block)}
         streams = joined_streams(reading, docs)
         lengths = np.array([document_length(doc) for doc in docs], np.float64)
-        strings = docs[0].vocab.strings
-
-        def texts(block: str, symbols: Stream) -> list[str]:
-            return texts_of(as_reading_block(self.blocks[block]), symbols, strings)
-
-        fields = fields_of_blocks(self.blocks, streams)
-        return TrainingData(**fields, lengths=lengths, names=FeatureNames(texts), **of_documents)
+        names = FeatureNames(partial(texts_of, self.blocks, docs[0].vocab.strings))
+        return TrainingData(**fields_of_blocks(self.blocks, streams), lengths=lengths, names=names, **of_documents)
 
     def model(self, solution: Solution, docs: Sequence[Doc]) -> DocModel:
         return DocModel(snapshot_of_solution(solution, self.blocks, docs[0].vocab.strings))

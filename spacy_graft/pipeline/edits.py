@@ -70,7 +70,8 @@ def edited(
     before = features_by_key(snapshot_of(component.model), component.features())
     training: ResumedTraining | None = None
     if resolve:
-        training = component.training_on(training_corpus(component, examples, nlp), learner, report)
+        corpus = training_corpus(component, examples, nlp)
+        training = ResumedTraining(corpus, learner, component.vocab.strings, report)
         required = {text for text in later.names if text not in component.constraints.deny}
         with limited_threads("blas"):
             model = training.edited(weights_by_name(component, report.temperature), frozenset(required))

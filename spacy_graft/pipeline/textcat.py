@@ -26,19 +26,16 @@ from ..explain.features import Feature, features_of, strongest_words
 from ..explain.html.markup import escaped, fragment
 from ..explain.html.overview import overview, points_view, sides_of_model
 from ..explain.scores import Explanation, alternatives_of
-from ..extract.blocks import Block, as_reading_block
-from ..extract.streams import Stream
+from ..extract.blocks import Block
 from ..extract.unread import document_text
 from ..graft.constraints import Constraints
 from ..graft.memory import MANY_LABELS, require_memory_for
 from ..graft.report import Report
 from ..graft.settings import GraftingPath
-from ..graft.solution import Solution
 from ..heap import no_collections
 from ..messages import did_you_mean, listed, listed_in_part, unpaired_surrogate
 from ..metrics import THRESHOLD, as_probabilities, document_losses
-from ..model.naming import texts_of
-from ..model.snapshot import Snapshot, snapshot_of_solution
+from ..model.snapshot import Snapshot
 from ..model.sparse_linear import SNAPSHOT, snapshot_of
 from ..model.weights import with_column
 from ..options import as_python, is_strength
@@ -83,10 +80,6 @@ UNLABELLED = (
     "[{name}] None of the {n} documents has a label of the component in doc.cats: there is nothing to score the "
     "component by. The labels of the documents: {found}; of the component: {labels}. For texts with labels in JSON "
     "lines or CSV, use spacy-graft evaluate."
-)
-UNKNOWN_WORD = (
-    "[{name}] The vocab of this pipeline does not have a word of the training documents: they were read in a memory "
-    "zone that has ended. Read them outside of a zone."
 )
 #: Intercept of a label that a trained component has not been trained on: its probability is 0 in float64.
 NEVER = -1e6
@@ -443,7 +436,7 @@ class TextCatGraft(TrainablePipe):
 
     def _new_training(self, resources: Resources, source: Callable[[], Iterable[DocPair]] | None = None) -> Training:
         corpus = ExtractedCorpus(self.blocks, self.target_reader(), resources.place)
-        return Training(corpus, self.steered_learner, self._named, self._texts, resources, source)
+        return Training(corpus, self.steered_learner, self.vocab.strings, resources, source)
 
     def update(
         self,
@@ -525,11 +518,7 @@ class TextCatGraft(TrainablePipe):
                 f"point of the path to train it to. Nothing is changed. Use the learner that it was trained by, or "
                 f"initialize it again with old and new documents."
             )
-        return self.training_on(self.kept_corpus, self.steered_learner, self.report)
-
-    def training_on(self, corpus: ExtractedCorpus, learner: Any, report: Report) -> ResumedTraining:
-        """Training on documents that the model with this report was trained on."""
-        return ResumedTraining(corpus, learner, self._named, report, self._texts)
+        return ResumedTraining(self.kept_corpus, self.steered_learner, self.vocab.strings, self.report)
 
     def finish_update(self, sgd: Optimizer | None = None) -> None:
         """Do one step of the learner on the whole corpus; do nothing if the learner has finished.
@@ -565,20 +554,6 @@ class TextCatGraft(TrainablePipe):
             steps = history.history_of(self.training.reports, steps)
         self._set_snapshot(replace(snapshot, notes={REPORT: report.saved(), HISTORY: steps}))
         self.report = report.copy()
-
-    def _named(self, solution: Solution) -> Snapshot:
-        """The snapshot of a solution."""
-        try:
-            return snapshot_of_solution(solution, self.model.attrs["blocks"], self.vocab.strings)
-        except KeyError as error:
-            raise ValueError(UNKNOWN_WORD.format(name=self.name)) from error
-
-    def _texts(self, block: str, symbols: Stream) -> list[str]:
-        """The names of n-grams or items of a block."""
-        try:
-            return texts_of(as_reading_block(self.blocks[block]), symbols, self.vocab.strings)
-        except KeyError as error:
-            raise ValueError(UNKNOWN_WORD.format(name=self.name)) from error
 
     def _set_snapshot(self, snapshot: Snapshot) -> None:
         """Set all of the model in one assignment; other threads see the model before or this one."""
@@ -732,7 +707,8 @@ class TextCatGraft(TrainablePipe):
         """Set the model with other calibration, from which training goes on if there are more documents."""
         if self.training is not None:
             if self.training.ended_unjudged and report.network is None and report.vectors is None:
-                self.training = self.training_on(self.training.corpus, self.steered_learner, report)
+                corpus, strings = self.training.corpus, self.vocab.strings
+                self.training = ResumedTraining(corpus, self.steered_learner, strings, report)
             self.training.recalibrate(report)
         self.set_snapshot(snapshot, report)
 

@@ -15,7 +15,6 @@ from spacy.tokens import Doc
 from spacy.util import logger
 
 from ..adjustment import Adjustment
-from ..extract.streams import Stream
 from ..graft.constraints import FeatureNames
 from ..graft.emptiness import why_empty
 from ..graft.report import Report
@@ -25,7 +24,8 @@ from ..graft.start import Fit, final_solution, start
 from ..heap import frozen_heap, trim_heap
 from ..index.places import IndexPlace, OnDisk
 from ..metrics import lifted_thresholds
-from ..model.snapshot import Snapshot
+from ..model.naming import texts_of
+from ..model.snapshot import Snapshot, snapshot_of_solution
 from ..strengths import choices_of, first_strengths, try_strengths
 from .checkpoints import Checkpoints
 from .choice import Choice, HeldOut, PresentPoint, Scorer
@@ -37,6 +37,7 @@ from .targets import TargetReader
 
 if TYPE_CHECKING:
     from rich.progress import Progress
+    from spacy.strings import StringStore
 
     from ..graft.data import TrainingData
     from ..graft.document_vectors import DocumentVectors
@@ -48,9 +49,11 @@ if TYPE_CHECKING:
     from .network import NetworkSource
     from .vectors import VectorsSource
 
-#: Names of n-grams or items of a block.
-Texts = Callable[[str, Stream], list[str]]
 Made = TypeVar("Made")
+UNKNOWN_WORD = (
+    "[{name}] The vocab of this pipeline does not have a word of the training documents: they were read in a memory "
+    "zone that has ended. Read them outside of a zone."
+)
 
 
 class Resources(NamedTuple):
@@ -117,16 +120,17 @@ class Training:
     corpus : ExtractedCorpus
         Empty.
     learner : settings of a learner
-    named : callable
-        Returns the snapshot of a solution of the component.
-    texts : callable
-        Returns the names of features, as of :class:`~spacy_graft.graft.constraints.FeatureNames`.
+    strings : StringStore
+        Of the vocab of the documents.
     resources : Resources
     source : callable, optional
         The corpus callback of ``initialize``.
 
     Attributes
     ----------
+    named : callable
+        Returns the snapshot of a solution.
+    names : FeatureNames
     fit : Fit, optional
     reports : list of Report
         The report after each step of the fit.
@@ -164,16 +168,18 @@ class Training:
         self,
         corpus: ExtractedCorpus,
         learner: Any,
-        named: Callable[[Solution], Snapshot],
-        texts: Texts,
+        strings: StringStore,
         resources: Resources,
         source: Callable[[], Iterable[DocPair]] | None = None,
     ) -> None:
         self.corpus = corpus
         self.learner = learner
-        self.named = named
+        self.strings = strings
         self.resources = resources
-        self.names = FeatureNames(texts)
+        # They do not refer to the training, whose memory would be freed later.
+        explained = unknown_words_explained(corpus.reader.component)
+        self.named = explained(partial(snapshot_of_solution, blocks=corpus.blocks, strings=strings))
+        self.names = FeatureNames(explained(partial(texts_of, corpus.blocks, strings)))
         self.fit: Fit | None = None
         self._forget_steps()
         self.left_out: tuple[str, ...] = ()
@@ -240,7 +246,7 @@ class Training:
         learner = self.learner
         if isinstance(learner, PenaltySettings):
             learner = replace(learner, stability=False)
-        return Training(corpus, learner, self.named, self.names.texts, self.resources)
+        return Training(corpus, learner, self.strings, self.resources)
 
     def begin_like(self, report: Report) -> None:
         """Leave out the blocks of a report, and use the strengths that it names."""
@@ -706,23 +712,13 @@ class ResumedTraining(Training):
     corpus : ExtractedCorpus
         Of the model.
     learner : settings of a learner
-    named : callable
-        Returns the snapshot of a solution of the component.
+    strings : StringStore
     report : Report
         Of the model.
-    texts : callable
-        As of :class:`Training`.
     """
 
-    def __init__(
-        self,
-        corpus: ExtractedCorpus,
-        learner: Any,
-        named: Callable[[Solution], Snapshot],
-        report: Report,
-        texts: Texts,
-    ) -> None:
-        super().__init__(corpus, learner, named, texts, Resources())
+    def __init__(self, corpus: ExtractedCorpus, learner: Any, strings: StringStore, report: Report) -> None:
+        super().__init__(corpus, learner, strings, Resources())
         self._report = report
         self.begin_like(report)
         # Others have come since if a training on them was interrupted.
@@ -782,6 +778,15 @@ class ResumedTraining(Training):
         if isinstance(self.learner, GraftingPath):
             model.report.finished = True
         return model
+
+
+@contextmanager
+def unknown_words_explained(component: str) -> Iterator[None]:
+    """Say of a word that the vocab does not have why that is."""
+    try:
+        yield
+    except KeyError as error:
+        raise ValueError(UNKNOWN_WORD.format(name=component)) from error
 
 
 def with_calibration_of(like: Report, report: Report, locked: bool, shares: np.ndarray) -> Report:
