@@ -14,6 +14,7 @@ from thinc.api import Config
 
 from conftest import Record, empty_solution, make_examples, make_nlp, train_fully
 from spacy_graft.graft.report import Report
+from spacy_graft.model.snapshot import snapshot_of_solution
 from spacy_graft.pipeline.logger import conclusion, console_logger
 from spacy_graft.pipeline.textcat import TextCatGraft
 
@@ -42,7 +43,8 @@ def give_report(nlp: Language, name: str = "textcat_graft", **values: Any) -> No
     component = nlp.get_pipe(name)
     assert isinstance(component, TextCatGraft)
     component.cfg["labels"] = ["a", "b"]
-    component.set_snapshot(component._named(empty_solution(2)), Report(**values))
+    snapshot = snapshot_of_solution(empty_solution(2), component.blocks, nlp.vocab.strings)
+    component.set_snapshot(snapshot, Report(**values))
 
 
 def test_columns_of_a_graft_component() -> None:

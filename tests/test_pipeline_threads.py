@@ -105,7 +105,7 @@ def test_models_are_replaced_as_a_whole() -> None:
         assert component.training is not None
         assert component.training.fit is not None
         solution = component.training.fit.solution()
-        models.append((component._named(solution), component.training.fit.report.copy()))
+        models.append((component.training.named(solution), component.training.fit.report.copy()))
     component.training = None
     valid: set[Any] = set()
     for snapshot, report in models:
