@@ -439,7 +439,8 @@ def test_features_are_selected_once_where_the_last_path_ends_early(monkeypatch: 
     examples = make_examples(nlp, make_records(60))
     component_of(nlp).initialize(lambda: examples)
     with progress_bar("textcat_graft") as progress:
-        fitting.train_like(component_of(nlp), progress, Report(points=PATH["steps"], refit=2.0))
+        training = fitting.begun_training(component_of(nlp), progress)
+        fitting.train_like(component_of(nlp), training, Report(points=PATH["steps"], refit=2.0))
     report = component_of(nlp).report
     assert report is not None
     assert report.points < PATH["steps"]

@@ -22,7 +22,6 @@ from ..model.sparse_linear import SparseLinear
 from ..options import is_count
 from ..pipeline.annotation import annotated_before
 from ..pipeline.components import graft_component
-from ..pipeline.folds import with_progress
 from ..pipeline.labelled import LabelledDocuments
 from ..pipeline.progress import progress_bar
 from ..pipeline.targets import is_complete, positive_labels
@@ -169,13 +168,13 @@ def held_out_probabilities(
     training.add_examples([])
     fold_of = training.corpus.folds(N_HELD_OUT_FOLDS)
     probabilities, judged, failed = np.zeros((len(examples), len(labels))), np.zeros(len(examples), np.bool_), None
-    with limited_threads("blas"), progress_bar(component.name) as progress, warnings_of_all_documents():
+    with limited_threads("blas"), progress_bar(component.name) as training.progress, warnings_of_all_documents():
         for fold in np.unique(fold_of[fold_of >= 0]).tolist():
             held_out = np.flatnonzero(fold_of == fold)
             of_fold = training.of(training.corpus.some(np.flatnonzero(fold_of != fold)))
             title = f"fold {fold + 1} of {N_HELD_OUT_FOLDS}: "
             try:
-                *_, last = with_progress(of_fold.models(), of_fold.learner, progress, title)
+                *_, last = of_fold.shown(of_fold.models(), title)
             except NothingToLearnError as error:  # from what is left without the fold; all documents have more
                 failed = error
                 continue

@@ -25,7 +25,7 @@ from ..threads import limited_threads
 from .annotation import annotated_before, documents_before
 from .card import add_card
 from .components import graft_component
-from .folds import cross_validated, splits_of, with_progress
+from .folds import cross_validated, splits_of
 from .judging import can_judge, warn_of_unknown
 from .labelled import DocumentLabels, LabelledDocuments, LabelledTexts, examples_of, unlabelled_examples
 from .notes import forget_model
@@ -141,15 +141,16 @@ def fit(
             component.training.read_from(partial(documents_before, nlp, component, train))
         else:
             component.initialize(lambda: train, **options)
-        if not len(begun_training(component, progress).corpus):
+        training = begun_training(component, progress)
+        if not len(training.corpus):
             raise ValueError(
                 f"[{component.name}] None of the {len(train)} examples has a label: there is nothing to learn from. "
                 f"Annotate them in doc.cats."
             )
         if dev is not None:
-            train_with_dev(component, list(annotated_before(nlp, component, dev)), progress)
+            train_with_dev(component, training, list(annotated_before(nlp, component, dev)))
         else:
-            train_like(component, progress, chosen_by_folds(component, progress))
+            train_like(component, training, chosen_by_folds(training))
         component.end_training()
         forget_model(nlp, component.name)
         add_card(nlp)
@@ -213,16 +214,15 @@ def unchanged_after_error(component: TextCatGraft) -> Iterator[None]:
         raise
 
 
-def train_with_dev(component: TextCatGraft, dev: list[Example], progress: Progress) -> None:
+def train_with_dev(component: TextCatGraft, training: Training, dev: list[Example]) -> None:
     """Train to the end. A path chooses its model on dev; of other learners the step with the highest score is taken."""
     if not dev:
         raise ValueError("There are no dev examples. Give some, or dev=None to select by cross-validation.")
-    training = begun_training(component, progress)
     is_path = isinstance(component.learner, GraftingPath)
     if not is_path:
         require_judges(component, dev)
     best, best_score = None, -inf
-    for model in with_progress(training.models(), training.learner, progress):
+    for model in training.shown(training.models()):
         component.set_snapshot(*model)
         scores = scores_on(component, dev)
         if is_path:
@@ -259,16 +259,15 @@ def scores_on(component: TextCatGraft, dev: list[Example]) -> dict[str, Any]:
     return component.score(dev)
 
 
-def chosen_by_folds(component: TextCatGraft, progress: Progress) -> Report | None:
+def chosen_by_folds(training: Training) -> Report | None:
     """What cross-validation chooses; None for learners without a path, and if there are too few documents."""
-    training = begun_training(component, progress)
     if not isinstance(training.learner, GraftingPath):
         return None
-    splits = splits_of(training, training.corpus.splits(), component.vocab.strings)
+    splits = splits_of(training, training.corpus.splits())
     try:
-        return cross_validated(training, splits, progress) if splits else None
+        return cross_validated(training, splits) if splits else None
     except NothingToLearnError as error:  # from what a fold keeps; all documents may have more
-        warnings.warn(f"[{component.name}] {without_choice(error)}", stacklevel=3)
+        warnings.warn(f"[{training.corpus.reader.component}] {without_choice(error)}", stacklevel=3)
         return None
 
 
@@ -282,15 +281,14 @@ def begun_training(component: TextCatGraft, progress: Progress) -> Training:
 
 
 @frozen_heap()
-def train_like(component: TextCatGraft, progress: Progress, chosen: Report | None) -> None:
+def train_like(component: TextCatGraft, training: Training, chosen: Report | None) -> None:
     """Train on all documents; a path to the point, refit and adjustment of a report, if one is given."""
-    training = begun_training(component, progress)
     training.begin_like(unjudged(component) if chosen is None else chosen)
     if chosen is None:
-        for model in with_progress(training.models(), training.learner, progress, ALL_DOCUMENTS):
+        for model in training.shown(training.models(), ALL_DOCUMENTS):
             last = model
     else:
-        for _ in with_progress(training.steps(chosen), training.learner, progress, ALL_DOCUMENTS):
+        for _ in training.shown(training.steps(chosen), ALL_DOCUMENTS):
             pass
         last = training.refitted(chosen)
         last.report.log_loss, last.report.finished = chosen.log_loss, True

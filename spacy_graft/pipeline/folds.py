@@ -6,14 +6,13 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from ..extract.blocks import Block, is_combination_block
 from ..graft.emptiness import NothingToLearnError, warnings_of_all_documents
 from ..graft.report import Report
-from ..graft.settings import GraftingPath
 from ..heap import frozen_heap
 from ..held_out import (
     ENOUGH_HELD_OUT,
@@ -32,14 +31,8 @@ from .corpus import ExtractedCorpus
 from .targets import Targets
 
 if TYPE_CHECKING:
-    from rich.progress import Progress
-    from spacy.strings import StringStore
-
     from ..graft.points import PointFit
-    from .training import StepModel, Training
-
-#: A model, or what is reported of it.
-Step = TypeVar("Step", bound="StepModel | Report")
+    from .training import Training
 
 
 @dataclass(frozen=True)
@@ -65,9 +58,7 @@ class Split:
         return self.kept if self.also is None else self.kept.of(self.kept.corpus.followed_by(self.also))
 
 
-def splits_of(
-    training: Training, numbers: Iterable[tuple[np.ndarray, np.ndarray]], strings: StringStore
-) -> list[Split]:
+def splits_of(training: Training, numbers: Iterable[tuple[np.ndarray, np.ndarray]]) -> list[Split]:
     """The splits of the documents of a training, for one cross-validation.
 
     Memory: the symbols of the documents, once more for each split; where a learner tries strengths or blocks, also
@@ -79,10 +70,8 @@ def splits_of(
     numbers : iterable of pairs of int64
         Those of the documents that are kept and of those that are held out, of each split
         (:func:`.held_out.rows_of_splits`).
-    strings : StringStore
-        Of the vocab of the documents.
     """
-    corpus, locked = training.corpus, training.learner.locks_weights
+    corpus, strings, locked = training.corpus, training.strings, training.learner.locks_weights
     shares = corpus.documents().targets.shares()
     return [
         Split(training.of(corpus.some(kept)), HeldOut(corpus.some(others), strings, shares, locked))
@@ -103,8 +92,8 @@ def chosen_of_few(training: Training, corpus: ExtractedCorpus, held_out: HeldOut
         return None
     of_all = training.of(corpus)
     try:
-        with training.progress_bar() as progress:
-            return cross_validated(of_all, splits_of(of_all, numbers, held_out.strings), progress)
+        with training.progress_bar() as of_all.progress:
+            return cross_validated(of_all, splits_of(of_all, numbers))
     except NothingToLearnError as error:  # from what a fold keeps; all documents may have more
         warnings.warn(
             f"[{corpus.reader.component}] The few documents of dev choose the model alone. "
@@ -115,7 +104,7 @@ def chosen_of_few(training: Training, corpus: ExtractedCorpus, held_out: HeldOut
 
 
 @frozen_heap()
-def cross_validated(training: Training, splits: list[Split], progress: Progress, name: str = "") -> Report:
+def cross_validated(training: Training, splits: list[Split], name: str = "") -> Report:
     """The point of a path that held-out documents choose, with its refit and adjustment.
 
     Parameters
@@ -123,7 +112,6 @@ def cross_validated(training: Training, splits: list[Split], progress: Progress,
     training : Training
         How models are trained; its own fit stays as it is.
     splits : list of Split
-    progress : Progress
     name : str
         What the bar of each fold begins with.
     """
@@ -131,8 +119,8 @@ def cross_validated(training: Training, splits: list[Split], progress: Progress,
     with warnings_of_all_documents():
         paths = []
         for fold, split in enumerate(splits, start=1):
-            show = partial(with_progress, progress=progress, name=f"{name}fold {fold} of {n_folds}: ")
-            paths.append(points_of_split(split, show, tempered, alone=n_folds == 1))
+            title = f"{name}fold {fold} of {n_folds}: "
+            paths.append(points_of_split(split, title, tempered, alone=n_folds == 1))
         held_out = judge_of_all(splits)
         chosen, losses = chosen_of_folds(training.learner, held_out, paths, tempered)
         learner, judged_as = training.learner, partial(judged_like, training, splits, held_out)
@@ -140,38 +128,16 @@ def cross_validated(training: Training, splits: list[Split], progress: Progress,
         return replace(without_needless_blocks(training, chosen, judged_as), n_folds=n_folds)
 
 
-def points_of_split(
-    split: Split, show: Callable[[Iterable[Report], Any], Iterator[Report]], tempered: bool, alone: bool
-) -> list[FoldPoint]:
+def points_of_split(split: Split, title: str, tempered: bool, alone: bool) -> list[FoldPoint]:
     """The points of the path of one fold; its fit is freed before the next one allocates.
 
-    ``show`` takes steps and a learner; other parameters are those of :func:`~spacy_graft.held_out.points_of_fold`.
+    ``tempered`` and ``alone`` are those of :func:`~spacy_graft.held_out.points_of_fold`.
     """
     training = split.training()
-    fits = (cast("PointFit", training.fit) for _ in show(training.steps(), training.learner))
+    fits = (cast("PointFit", training.fit) for _ in training.shown(training.steps(), title))
     points = points_of_fold(fits, split.held_out.scorer, split.held_out, tempered, alone)
     training.fit = None
     return points
-
-
-def with_progress(steps: Iterable[Step], learner: Any, progress: Progress, name: str = "") -> Iterator[Step]:
-    """The same steps of a training, by their models or reports, with a bar that begins with ``name``."""
-    # Of a path there is one more, to the chosen model; other learners have no fixed number.
-    n_steps = learner.n_points + 1 if isinstance(learner, GraftingPath) else None
-    task = progress.add_task(name, total=n_steps)
-    for step in steps:
-        report = step if isinstance(step, Report) else step.report
-        progress.update(task, advance=1, description=name + progress_text(report))
-        yield step
-
-
-def progress_text(report: Report) -> str:
-    """The state of a fit, for the progress bar."""
-    refit = "" if report.refit is None else f", refit {report.refit:g}"
-    return (
-        f"l1/l1_max {report.l1_ratio:.4f}, {report.rounds} rounds, {report.n_active:,} features, "
-        f"gap {report.relative_gap:.0e}{refit}"
-    )
 
 
 def judge_of_all(splits: list[Split]) -> Judge:

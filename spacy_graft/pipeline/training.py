@@ -32,7 +32,7 @@ from .choice import Choice, HeldOut, PresentPoint, Scorer
 from .corpus import DocPair, ExtractedCorpus
 from .folds import chosen_of_few, leave_out
 from .judging import warn_of_noise
-from .progress import progress_bar
+from .progress import progress_bar, progress_text
 from .targets import TargetReader
 
 if TYPE_CHECKING:
@@ -50,10 +50,8 @@ if TYPE_CHECKING:
     from .vectors import VectorsSource
 
 Made = TypeVar("Made")
-UNKNOWN_WORD = (
-    "[{name}] The vocab of this pipeline does not have a word of the training documents: they were read in a memory "
-    "zone that has ended. Read them outside of a zone."
-)
+#: A model, or what is reported of it.
+Step = TypeVar("Step", bound="StepModel | Report")
 
 
 class Resources(NamedTuple):
@@ -152,7 +150,7 @@ class Training:
     is_stable : bool
         Whether the last step was that to the model of stable features, after a fit that is not a path.
     progress : Progress, optional
-        The bar that shows the work on half samples; by default one of its own.
+        The bar that shows the work; by default each kind of it has its own.
     n_scored : int
         How often the scores of the model after the last step have been asked for.
     losses : dict of str to float
@@ -177,9 +175,9 @@ class Training:
         self.strings = strings
         self.resources = resources
         # They do not refer to the training, whose memory would be freed later.
-        explained = unknown_words_explained(corpus.reader.component)
-        self.named = explained(partial(snapshot_of_solution, blocks=corpus.blocks, strings=strings))
-        self.names = FeatureNames(explained(partial(texts_of, corpus.blocks, strings)))
+        requiring = requiring_words(corpus.reader.component)
+        self.named = requiring(partial(snapshot_of_solution, blocks=corpus.blocks, strings=strings))
+        self.names = FeatureNames(requiring(partial(texts_of, corpus.blocks, strings)))
         self.fit: Fit | None = None
         self._forget_steps()
         self.left_out: tuple[str, ...] = ()
@@ -246,7 +244,9 @@ class Training:
         learner = self.learner
         if isinstance(learner, PenaltySettings):
             learner = replace(learner, stability=False)
-        return Training(corpus, learner, self.strings, self.resources)
+        training = Training(corpus, learner, self.strings, self.resources)
+        training.progress = self.progress
+        return training
 
     def begin_like(self, report: Report) -> None:
         """Leave out the blocks of a report, and use the strengths that it names."""
@@ -470,6 +470,17 @@ class Training:
     def progress_bar(self) -> AbstractContextManager[Progress]:
         """The bar of the caller, or one of its own."""
         return progress_bar(self.corpus.reader.component) if self.progress is None else nullcontext(self.progress)
+
+    def shown(self, steps: Iterable[Step], name: str = "") -> Iterator[Step]:
+        """The same steps, by their models or reports, in a bar that begins with ``name``."""
+        # Of a path there is one more, to the chosen model; other learners have no fixed number.
+        n_steps = self.learner.n_points + 1 if isinstance(self.learner, GraftingPath) else None
+        with self.progress_bar() as progress:
+            task = progress.add_task(name, total=n_steps)
+            for step in steps:
+                report = step if isinstance(step, Report) else step.report
+                progress.update(task, advance=1, description=name + progress_text(report))
+                yield step
 
     def _concluded(self, model: StepModel) -> StepModel:
         """A model after which nothing changes, as long as there are no more documents."""
@@ -780,13 +791,23 @@ class ResumedTraining(Training):
         return model
 
 
+def not_kept(report: Report) -> str:
+    """What a model was trained with that is not kept with it, for messages; empty if there is nothing."""
+    if report.network is not None:
+        return "a network of features, which is"
+    return "" if report.vectors is None else "word vectors, which are"
+
+
 @contextmanager
-def unknown_words_explained(component: str) -> Iterator[None]:
-    """Say of a word that the vocab does not have why that is."""
+def requiring_words(component: str) -> Iterator[None]:
+    """Say in an error why the vocab does not have a word."""
     try:
         yield
     except KeyError as error:
-        raise ValueError(UNKNOWN_WORD.format(name=component)) from error
+        raise ValueError(
+            f"[{component}] The vocab of this pipeline does not have a word of the training documents: they were read "
+            f"in a memory zone that has ended. Read them outside of a zone."
+        ) from error
 
 
 def with_calibration_of(like: Report, report: Report, locked: bool, shares: np.ndarray) -> Report:

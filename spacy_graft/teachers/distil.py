@@ -131,7 +131,7 @@ def distil(
     with unchanged_after_error(graft), limited_threads("blas"), progress_bar(graft.name) as progress:
         graft.initialize(lambda: labelled, **{**of_labels, **(options or {})})
         training = begun_training(graft, progress)
-        gold, splits = gold_of(graft, training, labelled)
+        gold, splits = gold_of(training, labelled)
         pool = Pool.of(texts, gold.texts)
         texts = KnownTexts(texts, pool.keys)
         source = as_teacher(teacher, Labels(graft.labels, graft.exclusive))
@@ -148,7 +148,7 @@ def distil(
         )
         trials = {
             weight: cross_validated(
-                training, with_soft_labels(splits, taught, soft, pool, weight), progress, f"weight {weight:g}, "
+                training, with_soft_labels(splits, taught, soft, pool, weight), f"weight {weight:g}, "
             )
             for weight in sorted({0.0, *map(float, weights)})
         }
@@ -156,7 +156,7 @@ def distil(
         chosen = min(trials, key=lambda weight: loss_of(trials[weight]))
         if chosen:
             training.corpus = training.corpus.followed_by(taught.with_targets(soft.of_all[pool.taught], chosen))
-        train_like(graft, progress, trials[chosen])
+        train_like(graft, training, trials[chosen])
         graft.end_training()
     forget_model(nlp, graft.name)
     add_card(nlp)
@@ -205,14 +205,15 @@ def check_arguments(
         raise ValueError(f"store must be the path of a file, but is {store!r}.")
 
 
-def gold_of(component: TextCatGraft, training: Training, labelled: list[Example]) -> tuple[Gold, list[Split]]:
+def gold_of(training: Training, labelled: list[Example]) -> tuple[Gold, list[Split]]:
     """The labelled texts for a teacher, and for the student; a ValueError if there are too few."""
     fold_of, targets = training.corpus.folds(N_GOLD_FOLDS), training.corpus.documents().targets
-    splits = splits_of(training, rows_of_splits(fold_of, targets.values, ENOUGH_GOLD), component.vocab.strings)
+    splits = splits_of(training, rows_of_splits(fold_of, targets.values, ENOUGH_GOLD))
     if not splits:
         raise ValueError(
-            f"[{component.name}] {np.count_nonzero(fold_of >= 0)} labelled texts are too few to choose the weight of "
-            f"soft labels by: there must be at least {MIN_HELD_OUT} of which a label is known that others have too."
+            f"[{training.corpus.reader.component}] {np.count_nonzero(fold_of >= 0)} labelled texts are too few to "
+            f"choose the weight of soft labels by: there must be at least {MIN_HELD_OUT} of which a label is known "
+            f"that others have too."
         )
     return Gold([document_text(example.reference) for example in labelled], targets, fold_of, len(splits)), splits
 
