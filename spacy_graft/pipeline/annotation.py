@@ -14,7 +14,7 @@ from spacy.training import Corpus, Example
 from spacy.util import logger, minibatch, resolve_dot_names
 from spacy.vocab import Vocab
 
-from ..extract.blocks import Block, is_reading_block
+from ..extract.blocks import Block, ReadingBlock, is_reading_block
 from ..extract.unread import unread_text
 from .corpus import DocPair, Pair
 from .labelled import examples_of
@@ -112,11 +112,15 @@ def words_added(examples: Iterable[DocPair], blocks: Mapping[str, Block], vocab:
     """
     reading = [(block, set[bytes]()) for block in blocks.values() if is_reading_block(block)]
     for example in examples:
-        doc = example.predicted
-        if doc.vocab is not vocab:
+        if example.predicted.vocab is not vocab:
             for block, known in reading:
-                for symbols in map(np.atleast_1d, block.symbols(doc)):
-                    if (key := symbols.tobytes()) not in known:
-                        known.add(key)
-                        block.values(block.names(symbols, doc.vocab.strings), vocab.strings)
+                add_words(block, example.predicted, known, vocab)
         yield example
+
+
+def add_words(block: ReadingBlock, doc: Doc, known: set[bytes], vocab: Vocab) -> None:
+    """Add the words that a block reads of a document to a vocab, if they are not among the symbols that are known."""
+    for symbols in map(np.atleast_1d, block.symbols(doc)):
+        if (key := symbols.tobytes()) not in known:
+            known.add(key)
+            block.values(block.names(symbols, doc.vocab.strings), vocab.strings)

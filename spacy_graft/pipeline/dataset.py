@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from heapq import nlargest
+from itertools import compress
 from math import log
 from typing import NamedTuple
 
@@ -46,7 +47,7 @@ class Decision(NamedTuple):
     error: ExplainedError | None
 
 
-def dataset_figures(component: TextCatGraft, examples: Iterable[Example], fragments: bool) -> DatasetFigures:
+def dataset_figures(component: TextCatGraft, examples: Sequence[Example], fragments: bool) -> DatasetFigures:
     """Classify annotated documents, and find what decides and the errors.
 
     A word or phrase decides a document if the prediction would be another without its contribution: the second label
@@ -55,7 +56,7 @@ def dataset_figures(component: TextCatGraft, examples: Iterable[Example], fragme
     Parameters
     ----------
     component : TextCatGraft
-    examples : iterable of Example
+    examples : sequence of Example
         Their predicted documents have the annotation that the blocks need.
     fragments : bool
         Whether to count features in the place of words and phrases.
@@ -71,59 +72,56 @@ def dataset_figures(component: TextCatGraft, examples: Iterable[Example], fragme
         If they are those of dev, which the model was trained on in the end; if some have other labels than the
         component; or several where labels exclude each other.
     """
-    labels: set[str] = set()
-    own = frozenset(component.labels)
+    judged = [can_judge(component, example) for example in examples]
+    check_labelled(component, examples, judged)
     present: Counter[tuple[str, str]] = Counter()
     decided: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
     errors: list[ExplainedError] = []
     wrong: set[int] = set()
-    judged: list[str] = []
-    n_documents = n_errors = n_unknown = n_several = 0
-    for n_documents, example in enumerate(examples, start=1):
-        labels.update(example.reference.cats)
-        if is_judged := can_judge(component, example):
-            judged.append(document_text(example.reference))
-        elif any(example.reference.cats.values()):
-            n_unknown += 1
-        n_several += component.exclusive and sum_of_targets(example.reference.cats, own) > 1.0 + SUM_TOLERANCE
-        names: set[tuple[str, str]] = set()
-        deciding: set[tuple[str, str]] = set()
-        for decision in decisions_about(component, n_documents, example):
-            for name, contribution in named_parts(decision.explanation, fragments):
-                names.add(name)
-                if contribution * decision.margin > decision.margin**2:
-                    deciding.add(name)
-            if is_judged and decision.error is not None:
-                errors = nlargest(MAX_ERRORS, [*errors, decision.error], key=lambda error: error.confidence)
-                wrong.add(n_documents)
-                n_errors += 1
-        present.update(names)
-        for name in sorted(deciding):
-            decided[name].append(n_documents)
-    if labels and labels.isdisjoint(component.labels):
-        raise no_label(component, n_documents, sorted(labels))
-    warn_of_trained(component, judged)
-    if n_unknown:
-        warnings.warn(
-            f"[{component.name}] {n_unknown} of {n_documents} documents have labels that the component does not know, "
-            f"and are not among those that are judged. Its labels: {listed(component.labels)}.",
-            stacklevel=3,
-        )
-    if n_several:
-        warnings.warn(
-            f"[{component.name}] {n_several} of {n_documents} documents have several labels, and those of the "
-            f"component exclude each other: the first is taken for the right one. Correct the labels.",
-            stacklevel=3,
-        )
+    n_errors = 0
+    for number, (example, is_judged) in enumerate(zip(examples, judged, strict=True), start=1):
+        decisions = list(decisions_about(component, number, example))
+        parts = [(*part, one.margin) for one in decisions for part in named_parts(one.explanation, fragments)]
+        present.update({name for name, *_ in parts})
+        for name in sorted({name for name, contribution, margin in parts if contribution * margin > margin**2}):
+            decided[name].append(number)
+        if is_judged and (made := [one.error for one in decisions if one.error is not None]):
+            errors = nlargest(MAX_ERRORS, [*errors, *made], key=lambda error: error.confidence)
+            wrong.add(number)
+            n_errors += len(made)
     ranked = sorted(decided, key=lambda name: -len(decided[name]))
     return DatasetFigures(
-        n_documents,
-        len(judged),
+        len(examples),
+        sum(judged),
         n_errors,
         len(wrong),
         [Deciding(*name, present[name], decided[name], sorted(wrong.intersection(decided[name]))) for name in ranked],
         errors,
     )
+
+
+def check_labelled(component: TextCatGraft, examples: Sequence[Example], judged: Sequence[bool]) -> None:
+    """Warn of documents by which nothing is to be judged, or not as annotated; a ValueError if none has a label."""
+    own = frozenset(component.labels)
+    annotated = [example.reference.cats for example in examples]
+    labels = {label for cats in annotated for label in cats}
+    if labels and labels.isdisjoint(own):
+        raise no_label(component, len(examples), sorted(labels))
+    warn_of_trained(component, (document_text(example.reference) for example in compress(examples, judged)))
+    n_unknown = sum(any(cats.values()) and not is_judged for cats, is_judged in zip(annotated, judged, strict=True))
+    if n_unknown:
+        warnings.warn(
+            f"[{component.name}] {n_unknown} of {len(examples)} documents have labels that the component does not "
+            f"know, and are not among those that are judged. Its labels: {listed(component.labels)}.",
+            stacklevel=4,
+        )
+    n_several = sum(sum_of_targets(cats, own) > 1.0 + SUM_TOLERANCE for cats in annotated)
+    if component.exclusive and n_several:
+        warnings.warn(
+            f"[{component.name}] {n_several} of {len(examples)} documents have several labels, and those of the "
+            f"component exclude each other: the first is taken for the right one. Correct the labels.",
+            stacklevel=4,
+        )
 
 
 def no_label(component: TextCatGraft, n_documents: int, found: Iterable[str]) -> ValueError:

@@ -27,7 +27,7 @@ from .annotation import annotated_before, words_added
 from .corpus import ExtractedCorpus
 from .labelled import LabelledDocuments, only_examples
 from .notes import forget_model
-from .training import ResumedTraining, StepModel
+from .training import ResumedTraining, StepModel, not_kept
 
 if TYPE_CHECKING:
     from .textcat import TextCatGraft
@@ -105,17 +105,12 @@ def report_to_edit(component: TextCatGraft, later: Constraints, resolve: bool) -
             f"[{component.name}] The learner {type(component.learner).__name__} has no constraints. Train the "
             f"component with spacy_graft.Grafting.v1 or spacy_graft.GraftingPath.v1."
         )
-    outside = [
-        ("a network of features, which is", component.report.network),
-        ("word vectors, which are", component.report.vectors),
-    ]
-    for what, used in outside:
-        if resolve and used is not None:
-            raise ValueError(
-                f"[{component.name}] The model was trained with {what} not kept with it, so that its weights cannot be "
-                f"optimised again. Set the constraints of the learner in the config, and train again; or remove denied "
-                f"features only: edit(..., resolve=False), or --no-resolve."
-            )
+    if resolve and (what := not_kept(component.report)):
+        raise ValueError(
+            f"[{component.name}] The model was trained with {what} not kept with it, so that its weights cannot be "
+            f"optimised again. Set the constraints of the learner in the config, and train again; or remove denied "
+            f"features only: edit(..., resolve=False), or --no-resolve."
+        )
     if not (later.deny or later.allow or later.signs or later.locked):
         raise ValueError(f"[{component.name}] There is nothing to edit. Give deny, allow, signs or lock.")
     return component.report

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import compress
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,7 @@ from ..digests import share_in_sketch
 from ..extract.unread import unread_text
 from ..graft.emptiness import problem_of_weights
 from ..held_out import ENOUGH_HELD_OUT, MOST_COPIES
-from ..messages import listed_in_part
+from ..messages import listed, listed_in_part
 from ..threads import limited_threads
 from .annotation import words_added
 from .choice import HeldOut
@@ -25,6 +25,16 @@ if TYPE_CHECKING:
     from .textcat import TextCatGraft
     from .training import Training
 
+#: Why nothing was scored. spaCy's ``evaluate`` finds no documents in a file whose name does not end in ``.spacy``.
+NOTHING_TO_SCORE = (
+    "[{name}] There are no documents to score: the corpus is empty or was not read. spacy evaluate reads files of "
+    "spaCy's documents (.spacy) only: for JSON lines, CSV and folders of texts use spacy-graft evaluate MODEL DATA, or "
+    "make such a file by spacy-graft convert DATA test.spacy."
+)
+NOTHING_TO_CHOOSE_BY = (
+    "[{name}] There are no documents to choose the model by: the corpus that [training] dev_corpus names is empty. "
+    "Give it documents, or train with spacy-graft train or spacy_graft.fit, which hold out some of train."
+)
 #: Share of documents above which it is worth a warning that the model knows them.
 MANY_KNOWN = 0.25
 
@@ -92,6 +102,37 @@ def warn_of_unknown(component: TextCatGraft, examples: list[Example], n_judging:
             f"have no label, or labels that the component does not have{named}.",
             stacklevel=2,
         )
+
+
+def warn_of_no_judge(component: TextCatGraft, n_examples: int) -> None:
+    """Warn of documents that should choose the model, and of which none can."""
+    warnings.warn(
+        f"[{component.name}] None of the {n_examples} held-out documents has a label of the component: they choose no "
+        f"model, so that it is that of the last step, whose temperature is not known. The labels of the component: "
+        f"{listed(component.labels)}.",
+        stacklevel=3,
+    )
+
+
+def warn_of_no_labels(component: TextCatGraft, examples: list[Example]) -> None:
+    """Warn of documents that no score can be computed of."""
+    found = dict.fromkeys(label for example in examples for label in example.reference.cats)
+    warnings.warn(
+        f"[{component.name}] None of the {len(examples)} documents has a label of the component in doc.cats: there is "
+        f"nothing to score the component by. The labels of the documents: {listed_in_part([*found])}; of the "
+        f"component: {listed_in_part(component.labels)}. For texts with labels in JSON lines or CSV, use spacy-graft "
+        f"evaluate.",
+        stacklevel=3,
+    )
+
+
+def warn_of_late(component: TextCatGraft, n_examples: int) -> None:
+    """Warn of documents that come too late to choose."""
+    warnings.warn(
+        f"[{component.name}] These {n_examples:,} documents do not choose among the points of the path, since none "
+        f"were evaluated after its first step. If they are held-out documents, evaluate them after each step.",
+        stacklevel=3,
+    )
 
 
 def warn_of_one_target(component: TextCatGraft, held_out: HeldOut, n_judging: int) -> None:
@@ -198,8 +239,14 @@ def held_out_of(component: TextCatGraft, examples: list[Example], shares: np.nda
     return HeldOut(corpus, component.vocab.strings, shares, bool(component.constraints.locks), examples, judging)
 
 
-def require_texts(name: str, examples: Iterable[Example]) -> None:
-    """Raise a ValueError if a component has put another document in the place of a lazy one: it has no features."""
+def require_texts(name: str, examples: Sequence[Example], choosing: Training | None) -> None:
+    """Raise a ValueError if there are no documents, to choose a model of a training by or to score.
+
+    And if a component has put another document in the place of a lazy one: it has no features.
+    """
+    if not examples:
+        is_choice = choosing is not None and choosing.in_loop
+        raise ValueError((NOTHING_TO_CHOOSE_BY if is_choice else NOTHING_TO_SCORE).format(name=name))
     if any(unread_text(one.reference) is not None and unread_text(one.predicted) is None for one in examples):
         raise ValueError(
             f"[{name}] A component before this one returns new documents, without the text of lazy ones. Set "

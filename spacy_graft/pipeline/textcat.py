@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -33,7 +32,7 @@ from ..graft.memory import MANY_LABELS, require_memory_for
 from ..graft.report import Report
 from ..graft.settings import GraftingPath
 from ..heap import no_collections
-from ..messages import did_you_mean, listed, listed_in_part, unpaired_surrogate
+from ..messages import did_you_mean, listed, unpaired_surrogate
 from ..metrics import THRESHOLD, as_probabilities, document_losses
 from ..model.snapshot import Snapshot
 from ..model.sparse_linear import SNAPSHOT, snapshot_of
@@ -54,11 +53,20 @@ from .initialization import (
     vectors_source,
     warn_of_unused_choices,
 )
-from .judging import can_judge, choose, held_out_of, require_texts, warn_of_trained
+from .judging import (
+    can_judge,
+    choose,
+    held_out_of,
+    require_texts,
+    warn_of_late,
+    warn_of_no_judge,
+    warn_of_no_labels,
+    warn_of_trained,
+)
 from .loop import is_loop_of_spacy, require_batch_size, suit_loop
 from .saving import HISTORY, REPORT
 from .targets import TargetReader, Targets, has_labels_of, read_labels
-from .training import Resources, ResumedTraining, Training
+from .training import Resources, ResumedTraining, Training, not_kept
 
 if TYPE_CHECKING:
     from .edits import Edit
@@ -66,21 +74,6 @@ if TYPE_CHECKING:
 
 #: All components of this process, among which ``render`` finds the one with the vocab of a document.
 LIVE_COMPONENTS: WeakValueDictionary[int, TextCatGraft] = WeakValueDictionary()
-#: Why nothing was scored. spaCy's ``evaluate`` finds no documents in a file whose name does not end in ``.spacy``.
-NOTHING_TO_SCORE = (
-    "[{name}] There are no documents to score: the corpus is empty or was not read. spacy evaluate reads files of "
-    "spaCy's documents (.spacy) only: for JSON lines, CSV and folders of texts use spacy-graft evaluate MODEL DATA, or "
-    "make such a file by spacy-graft convert DATA test.spacy."
-)
-NOTHING_TO_CHOOSE_BY = (
-    "[{name}] There are no documents to choose the model by: the corpus that [training] dev_corpus names is empty. "
-    "Give it documents, or train with spacy-graft train or spacy_graft.fit, which hold out some of train."
-)
-UNLABELLED = (
-    "[{name}] None of the {n} documents has a label of the component in doc.cats: there is nothing to score the "
-    "component by. The labels of the documents: {found}; of the component: {labels}. For texts with labels in JSON "
-    "lines or CSV, use spacy-graft evaluate."
-)
 #: Intercept of a label that a trained component has not been trained on: its probability is 0 in float64.
 NEVER = -1e6
 
@@ -505,13 +498,11 @@ class TextCatGraft(TrainablePipe):
                 f"a model of other documents alone would replace it. Nothing is changed. Set keep_corpus = true in "
                 f"[components.{self.name}] before training, or initialize it again with old and new documents."
             )
-        lost = {"a network of features, which is": self.report.network, "word vectors, which are": self.report.vectors}
-        for what, used in lost.items():
-            if used is not None:
-                raise ValueError(
-                    f"[{self.name}] {refusal}: it was trained with {what} not kept with it. Nothing is changed. "
-                    f"Initialize it again with old and new documents."
-                )
+        if what := not_kept(self.report):
+            raise ValueError(
+                f"[{self.name}] {refusal}: it was trained with {what} not kept with it. Nothing is changed. Initialize "
+                f"it again with old and new documents."
+            )
         if isinstance(self.learner, GraftingPath) and self.report.rounds and not self.report.points:
             raise ValueError(
                 f"[{self.name}] {refusal}: it was trained by another learner than GraftingPath, so that there is no "
@@ -609,44 +600,29 @@ class TextCatGraft(TrainablePipe):
             come too late for that.
         """
         examples, training = list(examples), self.training
-        if not examples:
-            is_choice = training is not None and training.in_loop and training.takes_held_out
-            raise ValueError((NOTHING_TO_CHOOSE_BY if is_choice else NOTHING_TO_SCORE).format(name=self.name))
-        require_texts(self.name, examples)
-        if training is not None and training.takes_held_out:
-            held_out = training.held_out
+        choosing = training if training is not None and training.takes_held_out else None
+        require_texts(self.name, examples, choosing)
+        if choosing is not None:
+            held_out = choosing.held_out
             if held_out is None or not held_out.are(examples):
-                held_out = held_out_of(self, examples, training.shares())
+                held_out = held_out_of(self, examples, choosing.shares())
             if len(held_out.corpus):
-                return choose(self, training, held_out, examples, kwargs)
-            warnings.warn(
-                f"[{self.name}] None of the {len(examples)} held-out documents has a label of the component: they "
-                f"choose no model, so that it is that of the last step, whose temperature is not known. The labels of "
-                f"the component: {listed(self.labels)}.",
-                stacklevel=2,
-            )
-            training.has_no_judge = True
+                return choose(self, choosing, held_out, examples, kwargs)
+            warn_of_no_judge(self, len(examples))
+            choosing.has_no_judge = True
         if not any(has_labels_of(example.reference, self.labels) for example in examples):
-            if self.training is not None and self.training.takes_held_out:  # which has been said
-                return {}
-            found = dict.fromkeys(label for example in examples for label in example.reference.cats)
-            labels = {"found": listed_in_part([*found]), "labels": listed_in_part(self.labels)}
-            warnings.warn(UNLABELLED.format(name=self.name, n=len(examples), **labels), stacklevel=2)
+            if choosing is None:
+                warn_of_no_labels(self, examples)
             return {}
         if training is not None and training.is_past_choice:
-            warnings.warn(
-                f"[{self.name}] These {len(examples):,} documents do not choose among the points of the path, since "
-                f"none were evaluated after its first step. If they are held-out documents, evaluate them after each "
-                f"step.",
-                stacklevel=2,
-            )
+            warn_of_late(self, len(examples))
         warn_of_trained(self, (document_text(one.reference) for one in examples if can_judge(self, one)))
         scores = self.scores_of(examples, kwargs)
-        if self.training is None or scores.get("cats_score") is None:
+        if training is None or scores.get("cats_score") is None:
             return scores
         self.note_score(scores)
         # Without a path, the loop chooses; if stable features were asked for, a model that has no others.
-        return {**scores, "cats_choice": scores["cats_score"] + self.training.is_stable}
+        return {**scores, "cats_choice": scores["cats_score"] + training.is_stable}
 
     def scores_of(
         self, examples: list[Example], options: dict[str, Any], thresholds: Sequence[float] | None = None
@@ -706,7 +682,7 @@ class TextCatGraft(TrainablePipe):
     def _recalibrate(self, snapshot: Snapshot, report: Report) -> None:
         """Set the model with other calibration, from which training goes on if there are more documents."""
         if self.training is not None:
-            if self.training.ended_unjudged and report.network is None and report.vectors is None:
+            if self.training.ended_unjudged and not not_kept(report):
                 corpus, strings = self.training.corpus, self.vocab.strings
                 self.training = ResumedTraining(corpus, self.steered_learner, strings, report)
             self.training.recalibrate(report)
