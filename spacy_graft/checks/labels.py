@@ -112,7 +112,7 @@ def label_errors(
 
 
 def component_label_errors(
-    component: TextCatGraft, examples: list[Example], top: int, names: Sequence[str] | None = None
+    component: TextCatGraft, examples: list[Example], top: int, names: Sequence[str] | None
 ) -> list[LabelIssue]:
     """Return the label errors for one component, of examples that have been annotated; see :func:`label_errors`."""
     if len(examples) < 2:

@@ -195,17 +195,22 @@ def write_table(texts: ConvertedTexts, path: Path, delimiter: str) -> None:
         rows = csv.writer(lines, delimiter=delimiter)
         rows.writerow(keys)
         for number, record in enumerate(texts, start=1):
-            cells = {key: value if isinstance(value, str) else json_text(value) for key, value in record.items()}
-            for key, cell in cells.items():
-                if (surrogate := unpaired_surrogate(cell)) is not None:
-                    raise CommandError(
-                        f"Document {number}, {key!r}: the string has {surrogate}, which a table cannot have. Choose "
-                        f"JSON lines."
-                    )
+            cells = cells_of(number, record)
             cells[texts.label_key] = cell_of_labels(record[texts.label_key])
             if not any(cells.values()):
                 cells[texts.label_key] = "[]"  # a row of empty cells alone is not read
             rows.writerow([cells.get(key, "") for key in keys])
+
+
+def cells_of(number: int, record: dict[str, Any]) -> dict[str, str]:
+    """What a table has of a document, by column; a CommandError for what cannot be written."""
+    row = {key: value if isinstance(value, str) else json_text(value) for key, value in record.items()}
+    for key, cell in row.items():
+        if (surrogate := unpaired_surrogate(cell)) is not None:
+            raise CommandError(
+                f"Document {number}, {key!r}: the string has {surrogate}, which a table cannot have. Choose JSON lines."
+            )
+    return row
 
 
 @contextmanager

@@ -229,7 +229,7 @@ def indexed(objective: Objective, smallest_l1: float, report: Report, l1_max: fl
     return state
 
 
-def over_features(objective: Objective, least_df: float, report: Report, l1_max: float | None = None) -> ModelState:
+def over_features(objective: Objective, least_df: float, report: Report, l1_max: float | None) -> ModelState:
     """The empty model over the features of more than ``least_df`` documents per unit of λ."""
     with report.timed("index"):
         space = feature_space(objective, least_df)

@@ -45,7 +45,7 @@ class Checkpoints:
 
     @classmethod
     def of_fit(
-        cls, component: str, folder: Path, learner: Any, data: TrainingData, towards: Report | None = None
+        cls, component: str, folder: Path, learner: Any, data: TrainingData, towards: Report | None
     ) -> Checkpoints:
         """The checkpoints of a fit, in a folder inside of ``folder`` that is named by all that the result depends on.
 

@@ -95,7 +95,7 @@ class HeldOut(Judge):
         corpus: ExtractedCorpus,
         strings: StringStore,
         shares: np.ndarray,
-        locked: bool = False,
+        locked: bool,
         examples: Sequence[Example] = (),
         judging: Sequence[bool] = (),
     ) -> None:
@@ -280,7 +280,7 @@ class Choice:
         In the order of the path.
     """
 
-    def __init__(self, learner: GraftingPath, before: Choice | None = None) -> None:
+    def __init__(self, learner: GraftingPath, before: Choice | None) -> None:
         self.learner = learner
         self.points: list[JudgedPoint] = []
         self._least_choice = before.scores()[CHOICE] if before is not None and before.points else -math.inf

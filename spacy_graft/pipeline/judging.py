@@ -65,12 +65,12 @@ def choose(
 
     if training.held_out is None:
         warn_of_unknown(component, examples, len(judged))
-        warn_of_one_target(component, held_out, len(judged))
+        warn_of_one_target(component, held_out)
         warn_of_weights(component, held_out.corpus)
     if not training.is_compared:
         warn_of_known(component, training.corpus, held_out.corpus)
         training.is_compared = True
-    if not training.is_judged():
+    if not training.is_judged:
         with limited_threads("blas"):
             training.judge(held_out, scorer)
         chosen = choice.chosen
@@ -135,12 +135,12 @@ def warn_of_late(component: TextCatGraft, n_examples: int) -> None:
     )
 
 
-def warn_of_one_target(component: TextCatGraft, held_out: HeldOut, n_judging: int) -> None:
+def warn_of_one_target(component: TextCatGraft, held_out: HeldOut) -> None:
     """Warn of held-out documents whose labels are all the same."""
     if held_out.of_shares == 0.0 and len(component.labels) > 1:
         warnings.warn(
-            f"[{component.name}] The held-out documents that choose the model ({n_judging}) all have the same labels. "
-            f"Add documents with others: a model that always gives these labels would seem the best.",
+            f"[{component.name}] The held-out documents that choose the model ({len(held_out.corpus)}) all have the "
+            f"same labels. Add documents with others: a model that always gives these labels would seem the best.",
             stacklevel=2,
         )
 
@@ -184,7 +184,7 @@ def warn_of_annotation(component: TextCatGraft) -> None:
 
 def warn_of_others(component: TextCatGraft, training: Training, n_judging: int) -> None:
     """Warn of documents that choose nothing, where a point has yet to be judged."""
-    if not training.is_judged():
+    if not training.is_judged:
         warnings.warn(
             f"[{component.name}] These {n_judging:,} documents do not choose the model, since they are not those that "
             f"judged its first point. Evaluate the same documents after each step; others, such as a test set, after "

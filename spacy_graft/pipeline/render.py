@@ -165,7 +165,7 @@ def select_label(explanation: Explanation, label: str | None) -> LabelExplanatio
     return explanation[label]
 
 
-def explanation_of(doc: Doc, component: object, label: str | None = None, against: str | None = None) -> Explanation:
+def explanation_of(doc: Doc, component: object, label: str | None, against: str | None = None) -> Explanation:
     """The explanation of one label for a document, by default of the most probable one."""
     textcat = component_of_vocab(doc) if component is None else as_component(component)
     return textcat.explain_best(doc, label, against=against)

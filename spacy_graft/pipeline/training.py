@@ -400,6 +400,7 @@ class Training:
         """Whether documents that are evaluated now come too late to choose among the points of a path."""
         return self.choice is not None and self.is_going_on and not (self.takes_held_out or self.has_no_judge)
 
+    @property
     def is_judged(self) -> bool:
         """Whether the present point of a path has been judged, or there is none."""
         if self.choice is None or self.fit is None or self.concluded or self._snapshot is None:
@@ -421,7 +422,8 @@ class Training:
         assert self._snapshot is not None
         self.held_out, self._is_evaluated, self._scorer = held_out, True, scorer
         self._judge(self.fit, self._snapshot)
-        if not self._needs_scorer():
+        # Points may be judged later on without an evaluation: after the path, or when a fit starts again.
+        if not (self.learner.optional_blocks or self.choices or self.may_grow or self.n_pending):
             self._scorer = None  # it holds the examples
 
     def _judge(self, fit: Fit, snapshot: Snapshot) -> None:
@@ -434,10 +436,6 @@ class Training:
         assert self.held_out is not None
         assert self._scorer is not None
         return PresentPoint(cast("PointFit", fit), snapshot, self.held_out, self._scorer)
-
-    def _needs_scorer(self) -> bool:
-        """Whether points are judged later on without an evaluation: after the path, or when a fit starts again."""
-        return bool(self.learner.optional_blocks or self.choices or self.may_grow or self.n_pending)
 
     def _conclude(self, choice: Choice) -> StepModel:
         """The chosen model, after which nothing changes."""

@@ -48,7 +48,7 @@ class Search:
         query = request.query(self.inverse_weights, self.row_of_node)
         return self.by_pass(request.residuals, query, request.n_threads)
 
-    def by_pass(self, residuals: np.ndarray, query: NodeQuery, n_threads: int = 1) -> Violations:
+    def by_pass(self, residuals: np.ndarray, query: NodeQuery, n_threads: int) -> Violations:
         """A pass over all nodes; or, from some pass on, over those that can be found."""
         self.n_passes += 1
         if self.n_passes <= self.PASSES_BEFORE_COARSE:

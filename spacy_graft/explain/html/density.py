@@ -93,13 +93,14 @@ def arcs_of(contributions: Iterable[Contribution]) -> list[Arc]:
     shares: dict[tuple[Span, Span], list[float]] = defaultdict(list)
     relations: dict[tuple[Span, Span], str] = {}
     for contribution in contributions:
-        pairs = []
-        for member in contribution.members:
-            for place, relation in zip(member.places, member.relations or repeat(""), strict=False):
-                if len(place) == 2:
-                    pairs.append((place[0], place[1]))
-                    relations.setdefault(pairs[-1], relation)
-        for pair in pairs:
-            shares[pair].append(contribution.contribution / len(pairs))
+        arcs = [
+            ((place[0], place[1]), relation)
+            for member in contribution.members
+            for place, relation in zip(member.places, member.relations or repeat(""), strict=False)
+            if len(place) == 2
+        ]
+        for pair, relation in arcs:
+            relations.setdefault(pair, relation)
+            shares[pair].append(contribution.contribution / len(arcs))
     found = [Arc(*pair, relations[pair], fsum(of_pair)) for pair, of_pair in shares.items()]
     return sorted(found, key=lambda arc: -abs(arc.strength))
