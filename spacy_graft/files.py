@@ -233,17 +233,30 @@ def table_records(
             yield number, {name: cell for name, cell in zip(header, row, strict=True) if name}
 
 
-def json_records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+def json_records(
+    path: Path,
+    lines: Iterable[tuple[int, bytes]] | None = None,
+    on_bad_line: Callable[[BadLineError], None] = refuse,
+) -> Iterator[tuple[int, dict[str, Any]]]:
     """The objects of JSON lines that are not empty, with the numbers of their lines.
+
+    ``lines`` are those of the file, numbered, if it is open already. ``on_bad_line`` is called with the error of a line
+    that is not a JSON object; if it returns, the line is left out.
 
     Raises
     ------
     BadLineError
-        In iteration, if a line is not a JSON object.
+        In iteration, of such a line; or if a compressed file is damaged.
     """
-    for number, line in numbered_lines(path):
-        if line.strip() not in (b"", UTF8_MARK):
-            yield number, json_object(path, number, line)
+    for number, line in numbered_lines(path) if lines is None else lines:
+        if line.strip() in (b"", UTF8_MARK):
+            continue
+        try:
+            record = json_object(path, number, line)
+        except BadLineError as error:
+            on_bad_line(error)
+        else:
+            yield number, record
 
 
 def as_number(cell: str) -> float | str:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from functools import cached_property, partial
 from pathlib import Path
 
-from ..files import TABLE_ENDINGS, BadLineError, is_compressed, json_object, numbered_lines, table_records
+from ..files import TABLE_ENDINGS, BadLineError, is_compressed, json_records, numbered_lines, table_records
 from ..pipeline.contents import Content, Form, Record, content_of
 from ..pipeline.reader import JsonlCorpus
 from .common import CommandError
@@ -40,8 +40,12 @@ class TextLines(JsonlCorpus):
 
     def texts(self, on_error: OnError) -> Iterator[InputText]:
         """Yield the texts in order; bad lines are reported, or raise a CommandError."""
-        read = self._table_rows if self.content.form == Form.table else self._json_objects
-        for number, record in read(on_error):
+        refuse = partial(handle_error, on_error=on_error)
+        if self.content.form == Form.table:
+            records: Iterator[Record] = table_records(self.path, self.content.delimiter, on_bad_row=refuse)
+        else:
+            records = json_records(self.path, self._lines(), refuse)
+        for number, record in records:
             try:
                 text = self._text(number, record)
             except BadLineError as error:
@@ -49,26 +53,11 @@ class TextLines(JsonlCorpus):
             else:
                 yield InputText(text, f"{self.path}, line {number}", number, record)
 
-    def _table_rows(self, on_error: OnError) -> Iterator[Record]:
-        return table_records(self.path, self.content.delimiter, on_bad_row=partial(handle_error, on_error=on_error))
-
-    def _json_objects(self, on_error: OnError) -> Iterator[Record]:
-        for number, line in self._lines():
-            self.n_bytes += len(line)
-            if not line.strip():
-                continue
-            try:
-                record = json_object(self.path, number, line)
-            except BadLineError as error:
-                handle_error(error, on_error)
-            else:
-                yield number, record
-
     def _lines(self) -> Iterator[tuple[int, bytes]]:
-        if str(self.path) == STANDARD_INPUT:
-            yield from enumerate(sys.stdin.buffer, start=1)
-        else:
-            yield from numbered_lines(self.path)
+        is_stdin = str(self.path) == STANDARD_INPUT
+        for number, line in enumerate(sys.stdin.buffer, start=1) if is_stdin else numbered_lines(self.path):
+            self.n_bytes += len(line)
+            yield number, line
 
     @property
     def _is_stored(self) -> bool:
