@@ -17,7 +17,7 @@ from .graft.constraints import Constraints
 from .graft.report import Report
 from .model.loading import OPTIONAL_ATTRS, SNAPSHOT_ATTRS, attrs_of, read_snapshot
 from .model.sealing import seal, unseal
-from .model.snapshot import Snapshot
+from .model.snapshot import REPORT, Snapshot
 from .model.table import damaged_model, pack_message, unpack_message
 from .model.weights import saved_weights
 from .options import as_python
@@ -94,7 +94,7 @@ class SealedEstimator(ABC):
             "labels": self._saved_labels(),
             "space": self._space.saved_state(),
         }
-        snapshot = replace(self._space.snapshot(self._model), notes={"report": asdict(self.report_)})
+        snapshot = replace(self._space.snapshot(self._model), notes={REPORT: asdict(self.report_)})
         model = {**attrs_of(snapshot), "W": saved_weights(snapshot.weights), "b": snapshot.intercepts}
         data = seal({ESTIMATOR_PART: json.dumps(message).encode(), MODEL_PART: pack_message(model)})
         write_whole(Path(path), data, compress=False)
@@ -205,10 +205,9 @@ def checked_values(message: dict[str, Any], **types: type) -> list[Any]:
 
 def report_of(snapshot: Snapshot) -> Report:
     """The report among the notes of a model."""
-    saved = snapshot.notes.get("report")
-    if not isinstance(saved, dict):
+    if snapshot.report is None:
         raise damaged_model("it has no report")
-    return Report.of_saved(saved)
+    return Report.of_saved(snapshot.report)
 
 
 def kept_params(params: Mapping[str, Any]) -> dict[str, Any]:

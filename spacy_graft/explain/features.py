@@ -151,8 +151,7 @@ def by_effect(features: Iterable[Feature]) -> list[Feature]:
 
 def n_documents_of(snapshot: Snapshot) -> int:
     """The number of training documents; 0 if it is not known."""
-    report = snapshot.notes.get("report", {})
-    return int(report.get("n_documents", 0)) if isinstance(report, dict) else 0
+    return int((snapshot.report or {}).get("n_documents", 0))
 
 
 def feature_text(blocks: Mapping[str, Block], terms: tuple[NamedTerm, ...]) -> str:

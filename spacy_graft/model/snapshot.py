@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from ..graft.solution import Solution, Stability
     from ..vectors.word_scores import WordScores
 
+#: The note that is the report of the training.
+REPORT = "report"
+
 
 @dataclass(frozen=True, eq=False)
 class Snapshot:
@@ -98,6 +101,12 @@ class Snapshot:
     @property
     def n_labels(self) -> int:
         return len(self.intercepts)
+
+    @property
+    def report(self) -> Mapping[str, Any] | None:
+        """What is saved of the report of the training, unchecked; None if there is none."""
+        saved = self.notes.get(REPORT)
+        return saved if isinstance(saved, dict) else None
 
     def compiled(self, doc: Doc) -> CompiledFeatures:
         """The features, compiled for the vocab of a document."""

@@ -36,8 +36,8 @@ MODEL_FILE, SEAL_FILE = "model", "seal"
 COMPONENT, CFG, MODEL, CORPUS, VOCAB = "component", "cfg", "model", "corpus", "vocab"
 REMEDY = "Copy the whole pipeline again, or train it again."
 CONFIG_REMEDY = "Use the config that it was trained with."
-#: Notes of the model: its report and the history of its training.
-REPORT, HISTORY = "report", "history"
+#: The note of a model that is the history of its training.
+HISTORY = "history"
 
 
 @dataclass(frozen=True)
@@ -434,5 +434,5 @@ def check_columns(component: TextCatGraft, snapshot: Snapshot | None, labels: Se
 
 def saved_report(model: Model) -> Report | None:
     """The report among the notes of a model, if there is one; a ValueError if it is damaged."""
-    saved = notes_of(model).get(REPORT)
-    return Report.of_saved(saved) if isinstance(saved, dict) else None
+    snapshot: Snapshot | None = model.attrs[SNAPSHOT]
+    return None if snapshot is None or snapshot.report is None else Report.of_saved(snapshot.report)

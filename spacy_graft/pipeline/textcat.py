@@ -34,7 +34,7 @@ from ..graft.settings import GraftingPath
 from ..heap import no_collections
 from ..messages import did_you_mean, listed, unpaired_surrogate
 from ..metrics import THRESHOLD, as_probabilities, document_losses
-from ..model.snapshot import Snapshot
+from ..model.snapshot import REPORT, Snapshot
 from ..model.sparse_linear import SNAPSHOT, snapshot_of
 from ..model.weights import with_column
 from ..options import as_python, is_strength
@@ -64,7 +64,7 @@ from .judging import (
     warn_of_trained,
 )
 from .loop import is_loop_of_spacy, require_batch_size, suit_loop
-from .saving import HISTORY, REPORT
+from .saving import HISTORY
 from .targets import TargetReader, Targets, has_labels_of, read_labels
 from .training import Resources, ResumedTraining, Training, not_kept
 
@@ -1010,7 +1010,7 @@ class TextCatGraftMultilabel(TextCatGraft):
 
     def thresholds_of(self, snapshot: Snapshot) -> dict[str, float]:
         """The same, of a snapshot of the model."""
-        return self._in_use(snapshot.notes.get(REPORT, {}).get("thresholds") or ())
+        return self._in_use((snapshot.report or {}).get("thresholds") or ())
 
     def _in_use(self, chosen: Sequence[float]) -> dict[str, float]:
         """The thresholds, given those that data chose; labels that were added after that have none among these."""

@@ -145,7 +145,7 @@ def words_table(snapshot: Snapshot, all_labels: Sequence[str], side: ShownLabel)
 
 def constraints_note(snapshot: Snapshot) -> str:
     """What the model must not use, and what it must, if there is anything."""
-    saved = (snapshot.notes.get("report") or {}).get("constraints")
+    saved = (snapshot.report or {}).get("constraints")
     if not saved:
         return ""
     return f'<p class="note">Constraints: {"; ".join(map(escaped, Constraints(**saved).described()))}</p>'
