@@ -39,30 +39,10 @@ from ..model.sparse_linear import SNAPSHOT, snapshot_of
 from ..model.weights import with_column
 from ..options import as_python, is_strength
 from ..threads import limited_threads
-from . import history, saving
+from . import history, initialization, judging, saving
 from .annotation import Examples, annotated, is_cut_off, whole_corpus, words_added
 from .choice import named_points
 from .corpus import DocPair, ExtractedCorpus
-from .initialization import (
-    checked_examples,
-    checkpoint_path,
-    index_place,
-    labels_of_string,
-    network_source,
-    require_labels,
-    vectors_source,
-    warn_of_unused_choices,
-)
-from .judging import (
-    can_judge,
-    choose,
-    held_out_of,
-    require_texts,
-    warn_of_late,
-    warn_of_no_judge,
-    warn_of_no_labels,
-    warn_of_trained,
-)
 from .loop import is_loop_of_spacy, require_batch_size, suit_loop
 from .saving import HISTORY
 from .targets import TargetReader, Targets, has_labels_of, read_labels
@@ -369,7 +349,7 @@ class TextCatGraft(TrainablePipe):
         if not callable(get_examples):
             raise TypeError(Errors.E930.format(method=f"{type(self).__name__}.initialize", obj=type(get_examples)))
         if isinstance(labels, str):
-            labels = labels_of_string(self.name, labels)
+            labels = initialization.labels_of_string(self.name, labels)
         self._require_lasting_words()
         if nlp is not None:
             require_batch_size(nlp)
@@ -379,18 +359,18 @@ class TextCatGraft(TrainablePipe):
         get_examples = whole_corpus(get_examples, nlp, self.name)
         added_before = () if self.is_initialized else self.labels
         added = [*added_before, *map(self._checked_label, labels or ())]
-        examples = checked_examples(self, get_examples())
+        examples = initialization.checked_examples(self, get_examples())
         corpus = read_labels(examples, self.name, self.exclusive, () if labels is None else added)
         require_memory_for(corpus.n_documents, corpus.n_positive, self.exclusive)
         all_labels = list(dict.fromkeys([*added, *map(self._checked_label, corpus.names)] if labels is None else added))
-        require_labels(self, all_labels, positive_label)
+        initialization.require_labels(self, all_labels, positive_label)
         resources = Resources(
-            network_source(self, nlp, network, network_max_length, unlabelled),
-            checkpoint_path(self, checkpoints),
-            vectors_source(self, vectors),
-            index_place(self, shards),
+            initialization.network_source(self, nlp, network, network_max_length, unlabelled),
+            initialization.checkpoint_path(self, checkpoints),
+            initialization.vectors_source(self, vectors),
+            initialization.index_place(self, shards),
         )
-        warn_of_unused_choices(self, resources)
+        initialization.warn_of_unused_choices(self, resources)
         snapshot = Snapshot.without_features(self.model.attrs["blocks"], len(all_labels))
         # Until here nothing has changed.
         if nlp is not None:
@@ -601,22 +581,24 @@ class TextCatGraft(TrainablePipe):
         """
         examples, training = list(examples), self.training
         choosing = training if training is not None and training.takes_held_out else None
-        require_texts(self.name, examples, choosing)
+        judging.require_texts(self.name, examples, choosing)
         if choosing is not None:
             held_out = choosing.held_out
             if held_out is None or not held_out.are(examples):
-                held_out = held_out_of(self, examples, choosing.shares())
+                held_out = judging.held_out_of(self, examples, choosing.shares())
             if len(held_out.corpus):
-                return choose(self, choosing, held_out, examples, kwargs)
-            warn_of_no_judge(self, len(examples))
+                return judging.choose(self, choosing, held_out, examples, kwargs)
+            judging.warn_of_no_judge(self, len(examples))
             choosing.has_no_judge = True
         if not any(has_labels_of(example.reference, self.labels) for example in examples):
             if choosing is None:
-                warn_of_no_labels(self, examples)
+                judging.warn_of_no_labels(self, examples)
             return {}
         if training is not None and training.is_past_choice:
-            warn_of_late(self, len(examples))
-        warn_of_trained(self, (document_text(one.reference) for one in examples if can_judge(self, one)))
+            judging.warn_of_late(self, len(examples))
+        judging.warn_of_trained(
+            self, (document_text(one.reference) for one in examples if judging.can_judge(self, one))
+        )
         scores = self.scores_of(examples, kwargs)
         if training is None or scores.get("cats_score") is None:
             return scores

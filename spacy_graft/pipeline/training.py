@@ -716,14 +716,7 @@ class ResumedTraining(Training):
     A step trains again on all documents, up to where the model was: the same point of a path, or the end of another
     fit. It does so whenever there are new documents or labels, so that the model is always that of all documents.
 
-    Parameters
-    ----------
-    corpus : ExtractedCorpus
-        Of the model.
-    learner : settings of a learner
-    strings : StringStore
-    report : Report
-        Of the model.
+    ``corpus`` and ``report`` are those of the model.
     """
 
     def __init__(self, corpus: ExtractedCorpus, learner: Any, strings: StringStore, report: Report) -> None:
