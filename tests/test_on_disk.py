@@ -353,6 +353,26 @@ def test_a_full_disk_is_a_clear_end(tmp_path, stream, monkeypatch, full):
     np.testing.assert_array_equal(place.index(stream, 2, None).nodes, InMemory(1).index(stream, 2, None).nodes)
 
 
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (OSError("62483 requested and 40832 written"), r"a file could only be written in part\. Make room, or give"),
+        (OSError(errno.EFBIG, os.strerror(errno.EFBIG)), r"ulimit -f"),
+        (OSError(errno.EACCES, os.strerror(errno.EACCES)), r"Permission denied\. Make it writable"),
+    ],
+    ids=["numpy", "limit", "permission"],
+)
+def test_the_remedy_is_that_of_the_error(tmp_path, stream, monkeypatch, error, message):
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(on_disk.np, "save", fail)
+    with pytest.raises(ValueError, match=message):
+        OnDisk(1, str(tmp_path)).index(stream, 2, None)
+    with pytest.raises(ValueError, match=message):
+        on_disk.save_array(tmp_path / "lanes.npy", np.zeros(1))
+
+
 def test_positions_of_long_texts_have_64_bits(tmp_path, stream, monkeypatch):
     expected = InMemory(1).index(stream, 2, None)
     monkeypatch.setattr(Suffixes, "dtype", np.int64)

@@ -27,7 +27,16 @@ from .columns import column_numbers
 from .ngrams import ANY_LENGTH, NgramIndex
 from .nodes import NodeTable
 from .shards import Assembly, Prefix, Shard, cuts, nodes_of_shard, positions_by_shard
-from .storage import DISK_FULL, GOES_ON, OPENING, UNREADABLE, ReadT, SharedFolder, StorageError
+from .storage import (
+    GOES_ON,
+    OPENING,
+    UNREADABLE,
+    ReadT,
+    SharedFolder,
+    StorageError,
+    is_disk_full,
+    is_written_in_part,
+)
 from .suffixes import Suffixes, packed_text, packed_words
 from .sums import RangedTree
 from .texts import RankedText
@@ -449,9 +458,20 @@ def not_written(folder: Path, error: OSError) -> ValueError:
         remedy = "Give another folder."
     elif error.errno in TOO_MANY_FILES:
         remedy = f"Allow more open files (ulimit -n). {GOES_ON}"
+    elif error.errno == errno.EFBIG:
+        remedy = f"Allow larger files (ulimit -f), or give another folder. {GOES_ON}"
     else:
-        remedy = f"Make {'room' if error.errno in DISK_FULL else 'it writable'}, or give another folder. {GOES_ON}"
-    return ValueError(f"The index cannot be written in {folder}: {reason_of(error).rstrip('.')}. {remedy}")
+        remedy = f"Make {'room' if is_disk_full(error) else 'it writable'}, or give another folder. {GOES_ON}"
+    reason = "a file could only be written in part" if is_written_in_part(error) else reason_of(error).rstrip(".")
+    return ValueError(f"The index cannot be written in {folder}: {reason}. {remedy}")
+
+
+def save_array(path: Path, array: np.ndarray) -> None:
+    """Write an array to a NumPy file; a ValueError if that fails."""
+    try:
+        np.save(path, array)
+    except OSError as error:
+        raise not_written(path.parent, error) from error
 
 
 def scratch(folder: Path, shape: Any, dtype: Any) -> np.ndarray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import platform
+import re
 import secrets
 import zipfile
 import zlib
@@ -24,6 +25,8 @@ ReadT = TypeVar("ReadT")
 #: What a missing or damaged file raises when it is read.
 UNREADABLE = (OSError, ValueError, TypeError, LookupError, EOFError, TokenError, zipfile.BadZipFile, zlib.error)
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
+#: What NumPy says of an array that was written in part, without the number of the error.
+WRITTEN_IN_PART = re.compile(r"\d+ requested and \d+ written")
 #: Held by a thread of a worker that fetches and opens files: the others use the same copies.
 OPENING = Lock()
 #: The end of messages.
@@ -205,12 +208,22 @@ def stored_size(system: Any, path: str) -> int | None:
         return None
 
 
+def is_disk_full(error: OSError) -> bool:
+    """Whether a file could not be written for want of room."""
+    return error.errno in DISK_FULL or is_written_in_part(error)
+
+
+def is_written_in_part(error: OSError) -> bool:
+    """Whether it is NumPy that says so, of an array."""
+    return error.errno is None and WRITTEN_IN_PART.fullmatch(str(error)) is not None
+
+
 def remedy_of(error: Exception) -> str:
     """What to do about an error of a storage."""
     if isinstance(error, ImportError):
         return "Install this package on all machines."
     if isinstance(error, PermissionError):
         return "Give this machine the credentials, where the driver of this protocol looks for them."
-    if isinstance(error, OSError) and error.errno in DISK_FULL:
+    if isinstance(error, OSError) and is_disk_full(error):
         return "Make room there."
     return "Check the URL, the network and the credentials of this machine."

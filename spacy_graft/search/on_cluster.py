@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..index.ngrams import NgramIndex
-from ..index.on_disk import SHARDS, IndexFolder, mapped_array, shard_folder
+from ..index.on_disk import SHARDS, IndexFolder, mapped_array, save_array, shard_folder
 from ..index.places import Dask
 from ..index.storage import OPENING, SharedFolder
 from ..index.sums import RangedTree, TreeSums
@@ -73,7 +73,7 @@ class ClusterSearch(RangedSearch):
         ranged = index.ranged
         arrays = (row_of_node != EQUAL, inverse_weights, ranged.starts, self._open_nodes, ranged.n_levels)
         for name, array in zip(SEARCH_ARRAYS, arrays, strict=True):
-            np.save(self.folder.path / f"{name}.npy", array)
+            save_array(self.folder.path / f"{name}.npy", array)
         self.folder.publish(*(f"{name}.npy" for name in SEARCH_ARRAYS))
 
     def _search_ranges(
@@ -82,7 +82,7 @@ class ClusterSearch(RangedSearch):
         if not chosen:
             return []
         lanes = self.folder.path / f"lanes-{secrets.token_hex(8)}.npy"
-        np.save(lanes, sums.lanes)
+        save_array(lanes, sums.lanes)
         self.folder.publish(lanes.name)
         folders = self.index_folder.for_workers(), self.folder.for_workers()
         ranges = np.searchsorted(self.index.ranged.starts, self._nodes, side="right") - 1
