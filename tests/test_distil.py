@@ -332,6 +332,24 @@ def test_a_store_without_room_is_named(tmp_path: Path, monkeypatch: pytest.Monke
         pass
 
 
+@pytest.mark.parametrize("room", [10, 100], ids=["header", "records"])
+def test_a_store_that_is_closed_without_room_is_named(tmp_path: Path, room: int) -> None:
+    """What is not on the disk is written again when the file is closed, which raises an error of its own."""
+    resource = pytest.importorskip("resource")
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (room, before[1]))
+    try:
+        with (
+            pytest.raises(OSError, match=r"store cannot be written: "),
+            Store(tmp_path / "store", "a", "d", 2) as store,
+        ):
+            store.append(["one"] * 10, np.ones((10, 2)))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    with Store(tmp_path / "store", "a", "d", 2) as store:
+        assert len(store.found) <= 1
+
+
 def test_what_is_no_store_of_this_teacher_and_these_texts(tmp_path: Path) -> None:
     path = tmp_path / "store"
     with Store(path, "a", "digest", 2) as store:

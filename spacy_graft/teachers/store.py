@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -53,7 +54,7 @@ class Store:
                 raise ValueError(f"{path} is written by another process. Wait for its end, or give another output.")
             self._prepare(digest)
         except BaseException:
-            self._file.close()
+            self._close()
             raise
         #: Records that were there.
         self.found = self.records()
@@ -63,7 +64,12 @@ class Store:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._file.close()
+        self._close()
+
+    def _close(self) -> None:
+        """Close the file. What could not be written has been said, by an error that names it."""
+        with suppress(OSError):
+            self._file.close()
 
     def _prepare(self, digest: str) -> None:
         """Write the header or check it, and leave out a record that is not whole."""
