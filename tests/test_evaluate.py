@@ -104,6 +104,18 @@ def test_the_diagram_needs_matplotlib(tmp_path: Path, monkeypatch: pytest.Monkey
     assert not list(tmp_path.iterdir())
 
 
+def test_the_diagram_needs_a_folder_for_matplotlib(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def no_folder(_: object) -> None:
+        raise OSError("Matplotlib requires access to a writable cache directory")
+
+    monkeypatch.setattr("spacy_graft.cli.evaluate.reliability_diagram", no_folder)
+    write_diagram({"reliability": []}, tmp_path / "reliability.png")
+    assert "reliability.png is not written: Matplotlib requires" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
 def test_what_cannot_be_written_is_said_before_the_work(
     saved: Path, corpus: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -105,8 +105,12 @@ def refuse_other_diagram(path: Path | None) -> None:
 
 
 def write_diagram(metrics: dict[str, Any], path: Path) -> None:
-    """Write the reliability diagram, if matplotlib is installed."""
-    image = reliability_diagram(metrics)
+    """Write the reliability diagram, if matplotlib is installed and finds a folder for its files."""
+    try:
+        image = reliability_diagram(metrics)
+    except OSError as error:  # the figures are worth more
+        print_message(f"{DIAGRAM} is not written: {error}")
+        return
     if image is None:
         print_message(f'{DIAGRAM} is not written: it needs matplotlib. python -m pip install "spacy-graft[plots]"')
         return
