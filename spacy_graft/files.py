@@ -39,6 +39,8 @@ QUOTED = (
 )
 #: Characters of a cell of a table at the most. The csv module's own limit, 131,072, is less than many documents have.
 LARGEST_CELL = 2**31 - 1
+#: Characters of a name that is made longer. File systems take 255 bytes, and a character can have four.
+BEGINNING_OF_NAME = 50
 #: Paths of what the process has open already, where what is written goes on after what is there.
 STREAM = re.compile("/dev/(stdout|stderr|fd/.+)|/proc/[^/]+/fd/.+")
 
@@ -388,8 +390,11 @@ def is_stream(path: Path) -> bool:
 
 
 def hidden_beside(path: Path) -> Path:
-    """A new name in the same folder, for what becomes ``path`` when it is complete."""
-    return path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    """A new name in the same folder, for what becomes ``path`` when it is complete.
+
+    It has the beginning of the name: the longest names that file systems take leave no room for more.
+    """
+    return path.with_name(f".{path.name[:BEGINNING_OF_NAME]}.{secrets.token_hex(8)}")
 
 
 def write_new(path: Path, content: bytes) -> None:

@@ -1351,6 +1351,17 @@ def test_no_incomplete_file_is_left(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.parametrize("character", ["a", "ü", "文", "😀"])
+def test_the_longest_names_can_be_written(tmp_path: Path, character: str) -> None:
+    n_bytes = len(os.fsencode(character))
+    path = tmp_path / (character * (255 // n_bytes if os.name == "posix" else 200 // n_bytes))
+    for content in (b"before", b"after"):
+        with writing(path) as file:
+            file.write(content)
+    assert path.read_bytes() == b"after"
+    assert list(tmp_path.iterdir()) == [path]
+
+
 @pytest.mark.skipif(os.name == "nt", reason="permissions and links of Unix")
 def test_files_that_are_replaced(tmp_path: Path) -> None:
     """They keep their permissions, and are compressed as the name that was given says."""
