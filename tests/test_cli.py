@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import errno
 import gzip
 import io
 import json
@@ -46,7 +47,7 @@ from conftest import (
 from spacy_graft.cli import init_config as init_config_module
 from spacy_graft.cli import warm as warm_module
 from spacy_graft.cli.app import app
-from spacy_graft.cli.common import ENDING, CommandError, Terminated, quoted, terminated_in_order
+from spacy_graft.cli.common import ENDING, CommandError, Terminated, quoted, terminated_in_order, text_of_error
 from spacy_graft.cli.features import write_csv
 from spacy_graft.cli.init_config import CorpusSize, complete_config
 from spacy_graft.cli.inputs import InputText, OnError
@@ -1308,6 +1309,35 @@ def test_missing_files(pipeline: Path, tmp_path: Path) -> None:
     for command in ("explain", "classify"):
         assert "There is no file" in refused(command, pipeline, tmp_path / "none.jsonl")
         assert "is a folder" in refused(command, pipeline, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (MemoryError(), "Error: Not enough memory."),
+        (MemoryError("Unable to allocate 29.1 MiB"), "Error: Not enough memory: Unable to allocate 29.1 MiB."),
+        (OSError(errno.ENOSPC, "No space left on device"), "Error: No space left on device"),
+        (FileNotFoundError(errno.ENOENT, "No such file or directory"), "Error: No such file or directory"),
+    ],
+)
+def test_what_the_system_refuses(
+    pipeline: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, message: str
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr("spacy_graft.cli.classify.load_pipeline", fail)
+    assert call("classify", pipeline, "texts.jsonl", code=1).stderr.splitlines()[-1] == message
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows keeps the current folder")
+def test_a_current_folder_that_is_deleted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "folder").mkdir()
+    monkeypatch.chdir(tmp_path / "folder")
+    (tmp_path / "folder").rmdir()
+    with pytest.raises(FileNotFoundError) as caught:
+        os.getcwd()
+    assert text_of_error(FileNotFoundError(*caught.value.args)).startswith("The current folder has been deleted.")
 
 
 def test_output_that_cannot_be_written(pipeline: Path, texts: Path, tmp_path: Path) -> None:

@@ -162,6 +162,9 @@ def with_exit_codes(command: Callable[..., None]) -> Callable[..., None]:
         except (CommandError, ValueError) as error:
             print_message(f"Error: {error}")
             raise typer.Exit(BAD_INPUT) from None
+        except MemoryError as error:
+            print_message(f"Error: Not enough memory{f': {error}' if str(error) else ''}.")
+            raise typer.Exit(BAD_INPUT) from None
         except SystemError as error:
             if (interruption := interruption_of_kernel(error)) is None:
                 raise
@@ -209,12 +212,23 @@ def text_of_error(error: OSError) -> str:
         return f"{source}: {problem}"
     if error.filename:
         return f"{error.filename}: {reason_of(error)}"
+    if isinstance(error, FileNotFoundError) and not is_somewhere():
+        return "The current folder has been deleted. Change to another one."
     return error.strerror or str(error)
 
 
 def text_of_any(error: Exception) -> str:
     """What an error says; of one that names a key that is missing, and nothing else, its kind as well."""
     return f"{type(error).__name__}: {error}" if isinstance(error, KeyError) else str(error)
+
+
+def is_somewhere() -> bool:
+    """Whether there is a current folder. spaCy cannot be imported without one."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return False
+    return True
 
 
 def interruption_of_kernel(error: BaseException | None) -> KeyboardInterrupt | None:
