@@ -466,6 +466,44 @@ def test_what_was_there_is_put_back_undisturbed(tmp_path: Path, monkeypatch: pyt
     assert (tmp_path / "model-best" / "meta.json").read_text() == "before"
 
 
+def test_what_cannot_be_put_back_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("model-best", "model-last"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "meta.json").write_text("before")
+
+    def delete_others(path: Path) -> None:
+        if path.name == "model-best":
+            raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+        delete(path)
+
+    monkeypatch.setattr("spacy_graft.cli.train.delete", delete_others)
+    with pytest.raises(ValueError, match="it"), replacing(tmp_path):  # noqa: PT012
+        for name in ("model-best", "model-last"):
+            (tmp_path / name / "meta.json").write_text("half")
+        raise ValueError("it")
+    assert (tmp_path / "model-last" / "meta.json").read_text() == "before"
+    (kept,) = tmp_path.glob(".before.*")
+    assert (kept / "model-best" / "meta.json").read_text() == "before"
+    assert (
+        f"{tmp_path / 'model-best'} cannot be deleted: {os.strerror(errno.EPERM)}. What it was before is in {kept}."
+        in (capsys.readouterr().err)
+    )
+
+
+@pytest.mark.skipif(os.name == "nt", reason="links of Unix")
+@pytest.mark.parametrize("name", ["model-best", "model-last"])
+def test_links_are_not_replaced(tmp_path: Path, fitted: Language, corpus: Path, name: str) -> None:
+    """spaCy cannot delete one, and would say so after the other pipeline is gone."""
+    fitted.to_disk(tmp_path / "stored")
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / name).symlink_to(tmp_path / "stored")
+    said = train(corpus / "dev.jsonl", "--output", tmp_path / "model", code=1)
+    assert f"{tmp_path / 'model' / name} is a link, which spaCy does not replace." in said
+    assert (tmp_path / "model" / name / "meta.json").is_file()
+
+
 @pytest.mark.parametrize("written", [{"meta.json": "of the"}, {"meta.json": "of the last step", "model": "of"}])
 def test_an_interrupted_copy_of_the_best_pipeline_is_made_again(written: dict[str, str], tmp_path: Path) -> None:
     """spaCy deletes the best pipeline before, copies the last one in its place, and then saves that again."""

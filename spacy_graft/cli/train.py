@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..files import has_lock, hidden_beside, write_whole
+from ..files import has_lock, hidden_beside, reason_of, write_whole
 from ..messages import (
     LONGEST_NAME,
     count,
@@ -252,16 +252,28 @@ def replacing(output: Path) -> Iterator[None]:
     except BaseException:
         with undisturbed():
             if before or not (output / BEST).exists():
-                for name in WRITTEN:
-                    delete(output / name)
-                for name in before:
-                    os.replace(kept / name, output / name)
+                put_back(kept, before, output)
             else:
                 complete_best(output)
-            delete(kept)
         raise
     with undisturbed():
         delete(kept)
+
+
+def put_back(kept: Path, before: list[str], output: Path) -> None:
+    """Put what was in a folder back in its place, and say where it is if something there cannot be deleted."""
+    problem = None
+    for name in WRITTEN:
+        try:
+            delete(output / name)
+            if name in before:
+                os.replace(kept / name, output / name)
+        except OSError as error:  # not instead of what ended the training
+            problem = f"{output / name} cannot be deleted: {reason_of(error)}"
+    if problem is None:
+        delete(kept)
+    else:
+        print_message(f"{problem}. What it was before is in {kept}." if before else f"{problem}.")
 
 
 def complete_best(output: Path) -> None:
@@ -304,6 +316,10 @@ def check_no_pipeline(output: Path) -> None:
     if is_pipeline(output):
         raise CommandError(f"{output} is a pipeline. Give another folder: pipelines are written into it.")
     for name in (BEST, LATEST):
+        if (output / name).is_symlink():
+            raise CommandError(
+                f"{output / name} is a link, which spaCy does not replace. Remove it, or give another folder."
+            )
         check_replaceable(output / name)
 
 
