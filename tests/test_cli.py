@@ -384,11 +384,12 @@ def test_classify_uses_constant_memory(fitted: Language) -> None:
 
 
 @pytest.mark.skipif(os.name == "nt", reason="a shell of Unix")
-@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-"])
-def test_closed_standard_streams(closed: str, pipeline: Path, texts: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("program", ["spacy_graft", "spacy graft"])
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_standard_streams(program: str, closed: str, pipeline: Path, texts: Path, tmp_path: Path) -> None:
     """As some daemons start commands."""
     output = tmp_path / "labelled.jsonl"
-    command = f"{sys.executable} -m spacy_graft classify {quoted(pipeline)} {quoted(texts)} --output {quoted(output)}"
+    command = f"{sys.executable} -m {program} classify {quoted(pipeline)} {quoted(texts)} --output {quoted(output)}"
     subprocess.run(["sh", "-c", f"{command} {closed}"], check=True, cwd=tempfile.gettempdir())
     assert len(output.read_text().splitlines()) == len(texts.read_text().splitlines())
 

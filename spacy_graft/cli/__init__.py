@@ -27,12 +27,10 @@ def main() -> None:
 def open_streams() -> None:
     """Open what is closed of standard input, output and error, as some daemons start commands, for nothing.
 
-    Otherwise the first file that is opened would be one of them.
+    Otherwise the first file that is opened would be one of them: the system gives the smallest number that is free.
+    Where one is open already, it stays.
     """
-    for number, (name, mode) in enumerate({"stdin": "r", "stdout": "w", "stderr": "w"}.items()):
+    for name, mode in {"stdin": "r", "stdout": "w", "stderr": "w"}.items():
         if getattr(sys, name) is None:
             null = os.open(os.devnull, os.O_RDWR)
-            os.dup2(null, number)
-            if null != number:
-                os.close(null)
-            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
+            setattr(sys, name, open(null, mode, encoding="utf-8", closefd=False))  # noqa: SIM115

@@ -26,6 +26,7 @@ import typer
 
 from ..files import is_stream, json_text, reason_of
 from ..messages import did_you_mean, listed, one_line, printable, unpaired_surrogate
+from . import open_streams
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -145,6 +146,7 @@ def with_exit_codes(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def run(*args: Any, **kwargs: Any) -> None:
+        open_streams()  # python -m spacy does not
         try:
             with warnings.catch_warnings(), terminated_in_order():
                 warnings.showwarning = warning_printer()
