@@ -1,6 +1,7 @@
 """Indexes that are built and searched by two workers of a Dask cluster: the same model, or a clear end."""
 
 import errno
+import json
 import os
 import shutil
 import signal
@@ -18,6 +19,7 @@ import pytest
 from spacy_graft.graft.settings import Grafting
 from spacy_graft.graft.start import start
 from spacy_graft.index import on_cluster, on_disk, sums
+from spacy_graft.index.on_disk import OWNER_FILE, owner_note
 from spacy_graft.index.places import Dask, InMemory
 from spacy_graft.search.on_cluster import search_files
 from strategies import training_data
@@ -88,6 +90,19 @@ def test_two_workers_give_the_same_model(cluster, tmp_path, monkeypatch, n_label
     assert told[-1][0] == told[-1][1] > 3
     (folder,) = tmp_path.iterdir()
     assert not list(folder.glob("search-*/lanes-*"))
+
+
+def test_files_of_searches_of_dead_processes_are_deleted(cluster, data, tmp_path):
+    place = Dask(2, str(tmp_path), scheduler=cluster.scheduler_address)
+    fitted(data, place)
+    (folder,) = tmp_path.iterdir()
+    note = json.loads(owner_note())
+    for name, changed in {"search-dead": {"started": "0"}, "search-alive": {}}.items():
+        (folder / name).mkdir()
+        (folder / name / OWNER_FILE).write_text(json.dumps({**note, **changed}))
+    fitted(data, place)
+    assert not (folder / "search-dead").exists()
+    assert (folder / "search-alive").exists()
 
 
 def test_the_work_of_a_killed_worker_is_done_by_others(cluster, data, tmp_path):

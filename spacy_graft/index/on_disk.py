@@ -165,9 +165,8 @@ class IndexFolder:
         self.path.mkdir(parents=True, exist_ok=True)
         owner = self.path / OWNER_FILE
         self._forget_dead(owner)
-        pid = os.getpid()
         try:
-            write_new(owner, json.dumps({"pid": pid, "host": this_host(), "started": start_of(pid)}).encode())
+            write_new(owner, owner_note())
         except FileExistsError:
             raise ValueError(
                 f"Another process, or another thread of this one, builds an index in {self.path}. Wait until it has "
@@ -543,6 +542,12 @@ def bytes_of_files(folder: Path) -> int:
         with suppress(FileNotFoundError):  # another process may delete it
             size += file.stat().st_size * file.is_file()
     return size
+
+
+def owner_note() -> bytes:
+    """What an owner file says of this process."""
+    pid = os.getpid()
+    return json.dumps({"pid": pid, "host": this_host(), "started": start_of(pid)}).encode()
 
 
 def is_of_dead(owner: Path) -> bool:

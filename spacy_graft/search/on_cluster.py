@@ -11,7 +11,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..index.ngrams import NgramIndex
-from ..index.on_disk import SHARDS, IndexFolder, mapped_array, save_array, shard_folder
+from ..index.on_disk import (
+    OWNER_FILE,
+    SHARDS,
+    IndexFolder,
+    is_of_dead,
+    mapped_array,
+    owner_note,
+    save_array,
+    shard_folder,
+)
 from ..index.places import Dask
 from ..index.storage import OPENING, SharedFolder
 from ..index.sums import RangedTree, TreeSums
@@ -59,7 +68,8 @@ class ClusterSearch(RangedSearch):
     Traffic with a storage: the index, 1 byte a node and the penalty weights, once to each worker; and for each pass, 8
     bytes for each document and label (of two to seven, as of eight) to the storage, and from there to each worker.
 
-    Arguments are those of :class:`.search.Search`, with an index in files of the place.
+    Files of searches whose process was killed are deleted. Arguments are those of :class:`.search.Search`, with an index
+    in files of the place.
     """
 
     def __init__(self, index: NgramIndex, inverse_weights: np.ndarray, row_of_node: np.ndarray, place: Dask) -> None:
@@ -67,8 +77,12 @@ class ClusterSearch(RangedSearch):
         assert index.folder is not None
         self.place = place
         self.index_folder = place.shared(index.folder.name)
+        for owner in self.index_folder.path.glob(f"search-*/{OWNER_FILE}"):
+            if is_of_dead(owner):
+                self.index_folder.below(owner.parent.name).remove()
         self.folder = self.index_folder.below(f"search-{secrets.token_hex(8)}")
         self.folder.path.mkdir()
+        (self.folder.path / OWNER_FILE).write_bytes(owner_note())
         self._finalizer = weakref.finalize(self, self.folder.remove)
         ranged = index.ranged
         arrays = (row_of_node != EQUAL, inverse_weights, ranged.starts, self._open_nodes, ranged.n_levels)
