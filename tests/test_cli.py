@@ -1312,6 +1312,19 @@ def test_missing_files(pipeline: Path, tmp_path: Path) -> None:
         assert "is a folder" in refused(command, pipeline, tmp_path)
 
 
+def test_a_file_of_a_folder_that_must_not_be_entered_is_not_called_missing(pipeline, monkeypatch) -> None:
+    stat = os.stat
+
+    def no_entry(path, *args, **kwargs):
+        if str(path).startswith("private/"):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+        return stat(path, *args, **kwargs)
+
+    monkeypatch.setattr(os, "stat", no_entry)
+    for command in ("explain", "classify"):
+        assert "Permission denied" in refused(command, pipeline, "private/texts.jsonl")
+
+
 @pytest.mark.parametrize(
     ("error", "message"),
     [

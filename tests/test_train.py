@@ -276,6 +276,10 @@ def test_pipelines_are_not_written_over(tmp_path: Path, fitted: Language, corpus
     assert "There is no file or folder" in train(tmp_path / "none.csv", code=1)
     (tmp_path / "file").write_text("", encoding="utf-8")
     assert "is a file. Give a folder" in train(corpus / "dev.jsonl", "--output", tmp_path / "file", code=1)
+    (tmp_path / "link").symlink_to(tmp_path / "nowhere")
+    assert "is a link to a folder that does not exist" in train(
+        corpus / "dev.jsonl", "--output", tmp_path / "link", code=1
+    )
 
 
 # spaCy's loop

@@ -402,6 +402,8 @@ def check_output(output: Path) -> None:
     """Raise a CommandError if there cannot be such a folder."""
     if output.exists() and not output.is_dir():
         raise CommandError(f"{output} is a file. Give a folder.")
+    if output.is_symlink() and not output.exists():
+        raise CommandError(f"{output} is a link to a folder that does not exist.")
 
 
 def check_overwriting(output: str, force: bool) -> None:

@@ -72,7 +72,7 @@ class TextLines(JsonlCorpus):
 
 def text_lines_of(path: str, text_field: str) -> TextLines:
     """Open JSON lines or a table of an existing file, or JSON lines of standard input."""
-    if path != STANDARD_INPUT and not os.path.exists(path):
+    if path != STANDARD_INPUT and not is_there(path):
         raise CommandError(f"There is no file {path}.")
     if os.path.isdir(path):
         raise CommandError(f"{path} is a folder. Give a file of JSON lines or a table.")
@@ -81,13 +81,24 @@ def text_lines_of(path: str, text_field: str) -> TextLines:
 
 def read_texts(argument: str, text_field: str, format: InputFormat | None, on_error: OnError) -> Iterator[InputText]:
     """Yield the texts of an argument that is a text, a file, or - for standard input."""
-    if argument == STANDARD_INPUT or os.path.exists(argument):
+    if argument == STANDARD_INPUT or is_there(argument):
         if has_lines(argument, format):
             return text_lines_of(argument, text_field).texts(on_error)
         return iter([InputText(read_file(argument), argument)])
     if format is not None or looks_like_file(argument):
         raise CommandError(f"There is no file {argument}.")
     return iter([InputText(utf8(argument.encode(errors="surrogateescape").decode, "The text"), "the text")])
+
+
+def is_there(path: str) -> bool:
+    """Whether a file exists, as one may in a folder that must not be entered; a text is the name of none."""
+    try:
+        os.stat(path)
+    except PermissionError:
+        return True
+    except (OSError, ValueError):
+        return False
+    return True
 
 
 def has_lines(argument: str, format: InputFormat | None) -> bool:
