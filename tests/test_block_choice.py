@@ -327,8 +327,11 @@ def test_what_cannot_be_optional(optional: Any, message: str) -> None:
         make_nlp(features=BLOCKS, learner={**LEARNER, "optional_blocks": optional})
 
 
-def test_blocks_that_a_network_links_stay(noisy: list[Record]) -> None:
-    nlp = make_nlp(features=BLOCKS, learner={**LEARNER, "optional_blocks": ["words"]})
+@pytest.mark.parametrize(
+    ("optional", "named"), [(["words"], "'words'"), (["words", "prefixes"], "'words', 'prefixes'")]
+)
+def test_blocks_that_a_network_links_stay(noisy: list[Record], optional: list[str], named: str) -> None:
+    nlp = make_nlp(features=BLOCKS, learner={**LEARNER, "optional_blocks": optional})
     examples = make_examples(nlp, noisy[:9])
-    with pytest.raises(ValueError, match="The network links features of 'words'"):
+    with pytest.raises(ValueError, match=f"links features of {named}, so that .* Remove {named} from optional_blocks"):
         component_of(nlp).initialize(lambda: examples, network=lambda *_: None)

@@ -117,8 +117,8 @@ def network_source(
     optional = component.learner.optional_blocks if isinstance(component.learner, GraftingPath) else ()
     if linked := [block for block in optional if block in source.vertex_blocks]:
         raise ValueError(
-            f"[{name}] The network links features of {listed(linked)}: it cannot be one of the optional_blocks of the "
-            f"learner. Remove it from these."
+            f"[{name}] The network links features of {listed(linked)}, so that nothing of this can be optional. Remove "
+            f"{listed(linked)} from optional_blocks of the learner."
         )
     return source
 
