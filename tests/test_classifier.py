@@ -383,6 +383,14 @@ def test_standard_does_not_depend_on_the_scale_of_values(scale):
     assert other.report_.objective == pytest.approx(model.report_.objective, rel=1e-6)
 
 
+@pytest.mark.parametrize("normalised", [False, True])
+def test_an_item_of_all_documents_enters_by_their_lengths_alone(normalised):
+    documents = [["the", "a"], ["the"], ["the", "b", "c", "d"], ["the", "c", "b", "e", "f"]] * 5
+    learner = Grafting(l1=0.5, penalty_weights="standard", length_normalisation=normalised)
+    model = GraftClassifier(learner).fit(documents, ["short", "short", "long", "long"] * 5)
+    assert ("the" in model.get_feature_names_out()) == normalised
+
+
 @pytest.mark.parametrize("penalty", [{"l1": 1.0}, {"penalty": "l2", "ridge": 0.1}, {"penalty": "none"}])
 def test_columns_with_a_large_mean(penalty):
     values = np.random.default_rng(0).normal(size=(80, 3))
