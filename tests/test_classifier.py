@@ -383,6 +383,18 @@ def test_standard_does_not_depend_on_the_scale_of_values(scale):
     assert other.report_.objective == pytest.approx(model.report_.objective, rel=1e-6)
 
 
+@pytest.mark.parametrize("l1", [0.3, 3.0])
+def test_standard_does_not_depend_on_the_scales_of_single_columns(l1):
+    """The certificate bounds x / λ column by column: the largest x and the smallest λ are of different ones."""
+    random = np.random.default_rng(0)
+    values = random.normal(size=(30, 4))
+    labels = (values @ [1.0, -1.0, 0.5, 0.2] + random.normal(size=30) > 0.0).astype(int)
+    learner = Grafting(l1=l1, penalty_weights="standard", tol=1e-6)
+    model, other = (GraftClassifier(learner).fit(values * by, labels) for by in (1.0, [1e6, 1e3, 1e-3, 1e-8]))
+    assert other.report_.converged
+    assert other.report_.objective == pytest.approx(model.report_.objective, rel=1e-5)
+
+
 @pytest.mark.parametrize("normalised", [False, True])
 def test_an_item_of_all_documents_enters_by_their_lengths_alone(normalised):
     documents = [["the", "a"], ["the"], ["the", "b", "c", "d"], ["the", "c", "b", "e", "f"]] * 5

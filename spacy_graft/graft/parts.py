@@ -72,8 +72,7 @@ class IndexedPart:
         self.min_df = min_df
         self.index: NgramIndex | ItemIndex = index
         self.inverse = inverse
-        largest = float(np.abs(index.values).max(initial=1.0)) if isinstance(index, ItemIndex) else 1.0
-        self.largest_inverse_weight = largest * (float(inverse.max(initial=0.0)) if inverse.shape[1] else 1.0)
+        self.largest_inverse_weight = largest_inverse_weight(index, inverse)
         self.n_columns = int(distinct.sum())
         self.row_of_node = empty(len(distinct), np.int32)
         self.row_of_node[:] = EQUAL
@@ -267,6 +266,14 @@ class CombinationPart:
 
 #: What a feature space is made of.
 Part = IndexedPart | CombinationPart
+
+
+def largest_inverse_weight(index: NgramIndex | ItemIndex, inverse: np.ndarray) -> float:
+    """The largest |x| / λ of an index: column by column, since ``standard`` has a small λ where values are small."""
+    if not isinstance(index, ItemIndex) or not len(index.values):
+        return float(inverse.max(initial=0.0)) if inverse.shape[1] else 1.0
+    *_, magnitudes = index.moments()
+    return float((magnitudes * inverse.max(axis=1) if inverse.shape[1] else magnitudes).max(initial=0.0))
 
 
 def named_ngrams(index: NgramIndex | ItemIndex, nodes: np.ndarray, lengths: Mapping[int, int]) -> Stream:
