@@ -68,8 +68,8 @@ class ClusterSearch(RangedSearch):
     Traffic with a storage: the index, 1 byte a node and the penalty weights, once to each worker; and for each pass, 8
     bytes for each document and label (of two to seven, as of eight) to the storage, and from there to each worker.
 
-    Files of searches whose process was killed are deleted. Arguments are those of :class:`.search.Search`, with an index
-    in files of the place.
+    Arguments are those of :class:`.search.Search`, with an index in files of the place. What searches of processes that
+    were killed have left there is deleted.
     """
 
     def __init__(self, index: NgramIndex, inverse_weights: np.ndarray, row_of_node: np.ndarray, place: Dask) -> None:
