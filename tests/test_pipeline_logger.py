@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import time
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -15,6 +16,7 @@ from thinc.api import Config
 from conftest import Record, empty_solution, make_examples, make_nlp, train_fully
 from spacy_graft.graft.report import Report
 from spacy_graft.model.snapshot import snapshot_of_solution
+from spacy_graft.pipeline import progress as bars
 from spacy_graft.pipeline.logger import conclusion, console_logger
 from spacy_graft.pipeline.textcat import TextCatGraft
 
@@ -148,3 +150,23 @@ def test_progress_is_shown_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -
     assert len(lines) == 3
     assert "/5 [" in progress
     assert log(nlp, [None, info_of(nlp)])[1] == ""
+
+
+@pytest.mark.parametrize("has_other", [False, True])
+def test_the_elapsed_time_goes_on_between_steps(monkeypatch: pytest.MonkeyPatch, has_other: bool) -> None:
+    """Except while another bar is on the terminal."""
+    monkeypatch.setattr(bars, "TICK", 0.01)
+    stderr = Terminal()
+    _, finalize = console_logger(progress_bar=True)(make_nlp(), Terminal(), stderr)
+    other = bars.progress_bar("textcat_graft")
+    if has_other:
+        other.live._started = True
+    time.sleep(0.05)
+    before, until = stderr.tell(), time.monotonic() + (0.2 if has_other else 10.0)
+    while stderr.tell() == before and time.monotonic() < until:
+        time.sleep(0.01)
+    assert (stderr.tell() == before) is has_other
+    finalize()
+    end = stderr.tell()
+    time.sleep(0.05)
+    assert stderr.tell() == end

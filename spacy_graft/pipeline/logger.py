@@ -20,6 +20,7 @@ from ..messages import count, listed
 from ..options import check_flags
 from .components import graft_components, is_over
 from .loop import trained_by_loop, training_settings
+from .progress import ticking
 from .textcat import TextCatGraft
 
 Info = dict[str, Any]
@@ -46,7 +47,7 @@ def console_logger(
     Parameters
     ----------
     progress_bar : bool
-        Whether to show the progress in ``[training] max_steps``, if the output is a terminal.
+        Whether to show the progress in ``[training] max_steps`` and the elapsed time, if the output is a terminal.
 
     Returns
     -------
@@ -74,7 +75,7 @@ def console_logger(
             if info is not None:
                 table.write(info)
 
-        return log_step, bar.close
+        return log_step, ticking(bar)
 
     return setup
 

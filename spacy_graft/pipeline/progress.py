@@ -2,12 +2,46 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
 
 if TYPE_CHECKING:
     from rich.progress import Progress
+    from tqdm import tqdm
 
     from ..graft.report import Report
+
+#: Seconds between two updates of the elapsed time of a bar of steps.
+TICK = 1.0
+#: Bars that are, or have been, on the terminal.
+_bars: WeakSet[Progress] = WeakSet()
+
+
+def ticking(bar: tqdm[Any]) -> Callable[[], None]:
+    """Update the elapsed time of a bar between its steps, which can take minutes; returns what ends and closes it.
+
+    While another bar is on the terminal, it would be written over, and tells enough.
+    """
+    if bar.disable:
+        return bar.close
+    ended = threading.Event()
+
+    def tick() -> None:
+        while not ended.wait(TICK):
+            if not any(other.live.is_started for other in list(_bars)):
+                bar.refresh()
+
+    thread = threading.Thread(target=tick, daemon=True)
+    thread.start()
+
+    def close() -> None:
+        ended.set()
+        thread.join()
+        bar.close()
+
+    return close
 
 
 def progress_bar(name: str) -> Progress:
@@ -23,7 +57,7 @@ def progress_bar(name: str) -> Progress:
     )
 
     console = Console(stderr=True)
-    return Progress(
+    bar = Progress(
         TextColumn(name),
         BarColumn(),
         MofNCompleteColumn(),
@@ -33,6 +67,8 @@ def progress_bar(name: str) -> Progress:
         console=console,
         disable=not console.is_terminal,
     )
+    _bars.add(bar)
+    return bar
 
 
 def progress_text(report: Report) -> str:
