@@ -383,6 +383,24 @@ def test_classify_uses_constant_memory(fitted: Language) -> None:
     assert len(fitted.vocab.strings) <= n_words + 1
 
 
+def test_few_long_texts_are_in_memory_at_a_time(fitted: Language, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("spacy_graft.cli.streaming.PART_CHARACTERS", 40)
+    n_read = 0
+
+    def texts() -> Iterator[InputText]:
+        nonlocal n_read
+        for number in range(1, 11):
+            n_read += 1
+            yield InputText("goal " * (3 if number < 10 else 100), "-", number)
+
+    stream = TextStream(fitted, len, OnError.fail)
+    for number, (text, n_tokens) in enumerate(stream.run(texts()), start=1):
+        assert text.line == number
+        assert n_tokens == len(text.text.split())
+        assert n_read <= number + 2
+    assert number == 10
+
+
 @pytest.mark.skipif(os.name == "nt", reason="a shell of Unix")
 @pytest.mark.parametrize("program", ["spacy_graft", "spacy graft"])
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])

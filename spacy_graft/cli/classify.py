@@ -69,7 +69,7 @@ def classify_command(
 
     Each line is written as JSON with two more keys, which replace its own of these names: `cats`, the probabilities by
     label, and `predicted`, a list of the labels that are predicted. The order is kept. A few thousand lines are in
-    memory at a time.
+    memory at a time, fewer if they are long.
     """
     from ..pipeline.components import later_components_disabled
     from .streaming import TextStream

@@ -27,6 +27,8 @@ Result = TypeVar("Result")
 #: Number of texts after which their words are removed from the vocabulary; and the most that a process is given at a
 #: time, for which the others, and whoever stops the command, may have to wait.
 ZONE_TEXTS, PROCESS_TEXTS = 2048, 256
+#: Characters after which a part ends, however few texts it has: documents take hundreds of bytes for each word.
+PART_CHARACTERS = 1 << 22
 #: Parts that wait for each process, beside the one that it works on.
 PARTS_AHEAD = 1
 
@@ -58,9 +60,8 @@ class TextStream(Generic[Result]):
 
     def run(self, texts: Iterable[InputText]) -> Iterator[tuple[InputText, Result]]:
         """Yield each text with the function's result."""
-        remaining = iter(texts)
         size = ZONE_TEXTS if self.n_process == 1 else min(self.batch_size or PROCESS_TEXTS, PROCESS_TEXTS)
-        parts = iter(lambda: list(islice(remaining, size)), [])
+        parts = parts_of(texts, size)
         if self.n_process > 1:
             yield from self._run_in_processes(parts)
             return
@@ -126,6 +127,20 @@ class TextStream(Generic[Result]):
                 handle_error(ValueError(f"{text.source}: {error}"), self.on_error)
             else:
                 yield text, value
+
+
+def parts_of(texts: Iterable[InputText], size: int) -> Iterator[list[InputText]]:
+    """Lists of ``size`` texts, or of fewer where they are long."""
+    part: list[InputText] = []
+    n_characters = 0
+    for text in texts:
+        part.append(text)
+        n_characters += len(text.text)
+        if len(part) == size or n_characters >= PART_CHARACTERS:
+            yield part
+            part, n_characters = [], 0
+    if part:
+        yield part
 
 
 #: What a process of :class:`TextStream` works for.
