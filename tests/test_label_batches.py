@@ -20,9 +20,10 @@ from spacy_graft import CoordinateAscent, Grafting, GraftingPath, GraftTextClass
 from spacy_graft.checks.corpus import check_corpus
 from spacy_graft.checks.evaluation import calibration_metrics
 from spacy_graft.checks.memory import BYTES_PER_DOCUMENT_LABEL, estimate_memory
-from spacy_graft.graft import label_batches, memory
+from spacy_graft.graft import indexing, label_batches, memory
 from spacy_graft.graft.grafting import GraftingFit
 from spacy_graft.graft.label_batches import BatchedGrafting, BatchedPath
+from spacy_graft.graft.model_state import ModelState
 from spacy_graft.graft.solution import Solution
 from spacy_graft.graft.start import start
 from spacy_graft.model import weights as sparse_weights
@@ -117,6 +118,26 @@ def test_batches_that_were_interrupted_are_begun_again(in_batches, monkeypatch):
     expected, found = run(Grafting(l1=1.0), data).solution(), fit.solution()
     np.testing.assert_array_equal(found.intercepts, expected.intercepts)
     assert (found.weights != expected.weights).nnz == 0
+
+
+def test_refits_and_points_go_on_from_what_is_kept_of_batches(in_batches, monkeypatch):
+    """Refits weigh no features but those of the model, and no later point begins with the empty model."""
+    fit = start(GraftingPath(steps=4, penalty_weights="ratio_idf"), data_of(*corpus()))
+    fit.step()
+    expected = fit.refitted(2.0)
+
+    def fail(*arguments):
+        raise AssertionError
+
+    monkeypatch.setattr(ModelState, "loss", fail)
+    with monkeypatch.context() as refits:
+        refits.setattr(indexing, "inverse_weights", fail)
+        fit._last_refit = None
+        found = fit.refitted(2.0)
+    assert (found.weights != expected.weights).nnz == 0
+    assert found.weights.nnz
+    fit.step()
+    assert fit.report.points == 2
 
 
 @pytest.mark.parametrize("options", [{}, {"penalty_weights": "ratio_idf", "length_normalisation": True}])

@@ -31,13 +31,15 @@ from .steering import Index, Lock, LockedPairs, Steering
 IndexT = TypeVar("IndexT", NgramIndex, ItemIndex)
 
 
-def feature_space(objective: Objective, least_df: float = 0.0, search: Searches | None = None) -> FeatureSpace:
+def feature_space(
+    objective: Objective, least_df: float = 0.0, search: Searches | None = None, is_searched: bool = True
+) -> FeatureSpace:
     """Index all blocks.
 
     Features of no more than ``least_df`` documents per unit of the block's penalty factor are left out, whatever its
     ``min_df``. Where the factor of combinations is smaller, it takes the place of the block's: a combination with the
     column of an n-gram or item is not a feature, even if only the combination could enter. ``search`` makes what
-    searches n-grams.
+    searches n-grams. A space that is not searched, but takes the features of a known model, has no 1 / λ.
     """
     data = objective.data
     if search is None:
@@ -53,6 +55,8 @@ def feature_space(objective: Objective, least_df: float = 0.0, search: Searches 
     steering = steering_of(objective, indexes)
     inverses = [
         inverse_weights(objective, factor, index, index.shortest if isinstance(index, NgramIndex) else None)
+        if is_searched
+        else np.empty((index.n_nodes, 0), np.float32)
         for factor, index in zip(factors, indexes.values(), strict=True)
     ]
     listed: list[IndexedPart] = [] if data.network is None else [*vertex_parts(data.network, objective, steering)]

@@ -20,7 +20,7 @@ from ..solve.active import Active
 from .data import TrainingData
 from .grafting import GraftingFit
 from .indexing import feature_space
-from .model_state import Checkpoint, ModelState
+from .model_state import Checkpoint, Known, ModelState
 from .objective import Objective, document_weights
 from .points import PointFit
 from .refits import Lengths, Refits, feature_lengths_of
@@ -231,6 +231,11 @@ class Kept:
         }
         return cls(**{**saved, **parts})
 
+    @property
+    def known(self) -> Known:
+        """What another fit goes on from."""
+        return Known(self.checkpoint, self.initial, self.report.l1_max)
+
     def is_empty_at(self, l1: float) -> bool:
         """Whether its model is empty at this L1 strength, as it is now."""
         return not self.trainable or (l1 >= self.report.l1_max and not len(self.model.weights))
@@ -324,8 +329,7 @@ class BatchedPath(PointFit):
 
     def _optimum(self, l1: float, kept: Kept, first: int, data: TrainingData) -> Kept:
         """A batch at another L1 strength, from where it was."""
-        rounds = Rounds(data, self.learner, l1_max=kept.report.l1_max)
-        rounds.state.restore(kept.checkpoint)
+        rounds = Rounds(data, self.learner, known=kept.known)
         rounds.optimise(l1)
         rounds.report.rounds += kept.report.rounds
         return self._noted(first, rounds)
@@ -343,7 +347,6 @@ class BatchedPath(PointFit):
         if not len(kept.model.weights):
             return kept.model
         objective = Objective(data, self.learner)
-        state = ModelState(objective, feature_space(objective))
-        state.restore(kept.checkpoint)
+        state = ModelState(objective, feature_space(objective, is_searched=False), kept.known)
         found = Refits(state, lengths).minimum(strength)
         return BatchModel.of(first, state, found.active, found.intercepts, found.scores)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -30,14 +30,14 @@ INTERCEPT_SHARE = 0.1
 class Checkpoint:
     """A model along the way: what the rest of a :class:`ModelState` follows from.
 
-    Memory: 8 bytes a document and label, 40 a pair.
+    Memory: 8 bytes a document and label, 48 a pair.
 
     Attributes
     ----------
     blocks, nodes : int64 (rows)
         Where each row comes from (:class:`~spacy_graft.graft.space.FeatureSpace`).
     rows, labels : int64 (pairs)
-    weights : float64 (pairs)
+    weights, penalty_weights : float64 (pairs)
     intercepts : float64 (labels)
     dense : float64 (labels, n_columns)
         Weights of the dense columns.
@@ -50,9 +50,27 @@ class Checkpoint:
     rows: np.ndarray
     labels: np.ndarray
     weights: np.ndarray
+    penalty_weights: np.ndarray
     intercepts: np.ndarray
     dense: np.ndarray
     scores: np.ndarray | None
+
+
+class Known(NamedTuple):
+    """What is known of a model that another fit of the same documents and features came to.
+
+    Attributes
+    ----------
+    checkpoint : Checkpoint
+    initial : float
+        The objective of a model whose scores are all alike.
+    l1_max : float
+        The largest scaled gradient of the empty model.
+    """
+
+    checkpoint: Checkpoint
+    initial: float
+    l1_max: float
 
 
 class ModelState:
@@ -73,6 +91,8 @@ class ModelState:
     objective : Objective
     space : FeatureSpace
         Its rows become those of this state.
+    known : Known, optional
+        The model to begin with, if it is not the empty one.
 
     Attributes
     ----------
@@ -88,7 +108,7 @@ class ModelState:
         The objective of a model whose scores are all alike.
     """
 
-    def __init__(self, objective: Objective, space: FeatureSpace) -> None:
+    def __init__(self, objective: Objective, space: FeatureSpace, known: Known | None = None) -> None:
         self.objective = objective
         self.space = space
         self.active = Active.empty()
@@ -97,8 +117,12 @@ class ModelState:
         self.intercepts = np.zeros(objective.n_labels)
         self.dense = np.zeros((objective.n_labels, objective.n_dense))
         self.scores = self.offset
-        self._follow()
-        self.initial = self.loss()
+        if known is None:
+            self._follow()
+            self.initial = self.loss()
+        else:
+            self.restore(known.checkpoint)
+            self.initial = known.initial
 
     @property
     def is_locked(self) -> bool:
@@ -279,16 +303,17 @@ class ModelState:
         """What :meth:`restore` needs to come back to the present model."""
         active, space = self.active, self.space
         return Checkpoint(
-            space.blocks, space.nodes, active.rows, active.labels,
-            active.weights.copy(), self.intercepts.copy(), self.dense.copy(), self.scores.copy(),
+            space.blocks, space.nodes, active.rows, active.labels, active.weights.copy(), active.penalty_weights,
+            self.intercepts.copy(), self.dense.copy(), self.scores.copy(),
         )  # fmt: skip
 
     def restore(self, checkpoint: Checkpoint) -> None:
         """Come back to an earlier model, of this state or of one over the same space."""
-        rows, labels, space = checkpoint.rows, checkpoint.labels, self.space
-        space.set_rows(checkpoint.blocks, checkpoint.nodes)
-        penalty_weights = space.penalty_weights(space.blocks[rows], space.nodes[rows], labels)
-        self.active = Active(space.columns(), rows, labels, penalty_weights, checkpoint.weights.copy())
+        self.space.set_rows(checkpoint.blocks, checkpoint.nodes)
+        self.active = Active(
+            self.space.columns(), checkpoint.rows, checkpoint.labels,
+            checkpoint.penalty_weights, checkpoint.weights.copy(),
+        )  # fmt: skip
         self.intercepts, self.dense = checkpoint.intercepts.copy(), checkpoint.dense.copy()
         known = checkpoint.scores
         self.scores = self._scores_of_weights() if known is None else known.copy()

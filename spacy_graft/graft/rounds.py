@@ -14,7 +14,7 @@ import numpy as np
 from .certificate import Certificate
 from .data import TrainingData
 from .indexing import feature_space
-from .model_state import ModelState
+from .model_state import Known, ModelState
 from .objective import Objective
 from .report import Report
 from .settings import LARGEST_N_BEST, PenaltySettings
@@ -47,8 +47,8 @@ class Rounds:
     settings : PenaltySettings
     smallest_l1 : float
         The least L1 strength that there will be: features too rare for it are left out of the index.
-    l1_max : float, optional
-        The largest scaled gradient of the empty model, if it is known; otherwise it is searched for.
+    known : Known, optional
+        The model to begin with, if it is not the empty one.
 
     Attributes
     ----------
@@ -58,12 +58,12 @@ class Rounds:
     """
 
     def __init__(
-        self, data: TrainingData, settings: PenaltySettings, smallest_l1: float = 0.0, l1_max: float | None = None
+        self, data: TrainingData, settings: PenaltySettings, smallest_l1: float = 0.0, known: Known | None = None
     ) -> None:
         self.settings = settings
         objective = Objective(data, settings)
         self.report = objective.new_report()
-        self.state = indexed(objective, smallest_l1, self.report, l1_max)
+        self.state = indexed(objective, smallest_l1, self.report, known)
         self._certificate = Certificate(self.state.initial)
         self._found: SpaceViolations | None = None
         self._degree = 1
@@ -215,30 +215,30 @@ class Rounds:
         self._is_stuck = False
 
 
-def indexed(objective: Objective, smallest_l1: float, report: Report, l1_max: float | None = None) -> ModelState:
-    """The empty model over the space of features, and the figures of this space in the report.
+def indexed(objective: Objective, smallest_l1: float, report: Report, known: Known | None = None) -> ModelState:
+    """The empty model over the space of features, or a known one, and the figures of this space in the report.
 
     Features too rare for ``smallest_l1`` are left out, unless the model is empty at it: what was cut off would not
-    change that, but the largest scaled gradient may lie in it. ``l1_max`` is that of :class:`Rounds`.
+    change that, but the largest scaled gradient may lie in it.
     """
     # What is named must be found, however rare it is.
     least_df = 0.0 if objective.constraints.names else objective.largest_rare_df(smallest_l1)
-    state = over_features(objective, least_df, report, l1_max)
+    state = over_features(objective, least_df, report, known)
     if report.l1_max <= smallest_l1 and least_df > 0.0:
-        state = over_features(objective, 0.0, report, l1_max)
+        state = over_features(objective, 0.0, report, known)
     return state
 
 
-def over_features(objective: Objective, least_df: float, report: Report, l1_max: float | None) -> ModelState:
-    """The empty model over the features of more than ``least_df`` documents per unit of λ."""
+def over_features(objective: Objective, least_df: float, report: Report, known: Known | None) -> ModelState:
+    """The empty model, or a known one, over the features of more than ``least_df`` documents per unit of λ."""
     with report.timed("index"):
         space = feature_space(objective, least_df)
-        state = ModelState(objective, space)
+        state = ModelState(objective, space, known)
     report.n_documents = objective.data.n_documents
     report.min_df, report.n_active = space.min_df, state.active.n_rows
     report.n_columns = space.n_columns
     with report.timed("search"):
-        report.l1_max = largest_gradient(state) if l1_max is None else l1_max
+        report.l1_max = largest_gradient(state) if known is None else known.l1_max
         if objective.n_dense:
             state.fit_dense()
             # The gradient without dense columns counts, which is the larger one as a rule: a share of l1_max is then
