@@ -531,8 +531,30 @@ def test_damaged_sparse_weights_are_refused(change, message):
     weights = scipy.sparse.csr_array(np.array([[0.0, 1.5, 0.0], [-1.0, 0.0, 0.0]]))
     saved = sparse_weights.saved_weights(weights)
     np.testing.assert_array_equal(sparse_weights.loaded_weights(saved, 2, 3).toarray(), weights.toarray())
-    with pytest.raises(ValueError, match=message):
-        sparse_weights.loaded_weights({**saved, **change}, 2, 3)
+    for damaged in ({**saved, **change}, {"array": {**saved, **change}}):
+        with pytest.raises(ValueError, match=message):
+            sparse_weights.loaded_weights(damaged, 2, 3)
+
+
+def test_arrays_are_saved_without_the_weights_that_are_zero(monkeypatch):
+    weights = np.zeros((4, 6))
+    weights[1, [0, 5]], weights[3, 2] = (1.5, -2.0), 1e-300
+    saved = sparse_weights.saved_weights(weights)
+    assert {name: part.tolist() for name, part in saved["array"].items()} == {
+        "starts": [0, 0, 2, 2, 3], "labels": [0, 5, 2], "values": [1.5, -2.0, 1e-300],
+    }  # fmt: skip
+    loaded = sparse_weights.loaded_weights(saved, 4, 6)
+    assert loaded.flags.c_contiguous
+    np.testing.assert_array_equal(loaded, weights, strict=True)
+    full = np.where(weights == 0.0, 1.0, weights)
+    for other in (full, np.zeros((0, 6)), np.zeros((4, 0))):
+        assert sparse_weights.saved_weights(other) is other
+    with pytest.raises(ValueError, match="do not have starts"):
+        sparse_weights.loaded_weights({**saved, "more": 1}, 4, 6)
+    monkeypatch.setattr(sparse_weights, "LARGEST_ARRAY", 23)
+    assert sparse_weights.saved_weights(weights) is weights
+    with pytest.raises(ValueError, match="larger array than is saved so"):
+        sparse_weights.loaded_weights(saved, 4, 6)
 
 
 def test_estimate_of_memory_counts_labels_at_once(many_in_components, monkeypatch):

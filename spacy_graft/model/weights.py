@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 LabelT = TypeVar("LabelT")
 #: What sparse weights are saved as, and the types of these arrays.
 SPARSE_PARTS = {"starts": np.int64, "labels": np.int32, "values": np.float64}
+#: Where the parts are if they are those of an array of which most weights are 0, and the largest such array.
+PARTS_OF_ARRAY, LARGEST_ARRAY = "array", 1 << 27
 
 
 class SparseWeights(NamedTuple):
@@ -111,18 +113,27 @@ def by_label(weights: np.ndarray | csr_array, labels: Sequence[LabelT]) -> list[
 
 
 def saved_weights(weights: np.ndarray | csr_array) -> Any:
-    """Weights as they are saved."""
-    return weights if isinstance(weights, np.ndarray) else for_kernels(weights)._asdict()
+    """Weights as they are saved: those that are 0 are left out, also of an array if most of them are."""
+    if not isinstance(weights, np.ndarray):
+        return for_kernels(weights)._asdict()
+    if weights.size > LARGEST_ARRAY or 2 * np.count_nonzero(weights) >= weights.size:
+        return weights
+    rows, labels = np.nonzero(weights)
+    starts = np.searchsorted(rows, np.arange(len(weights) + 1))
+    return {PARTS_OF_ARRAY: SparseWeights(starts, labels.astype(np.int32), weights[rows, labels])._asdict()}
 
 
-def loaded_weights(saved: dict[str, Any], n_features: int, n_labels: int) -> csr_array:
-    """What :func:`saved_weights` gave of sparse weights.
+def loaded_weights(saved: dict[str, Any], n_features: int, n_labels: int) -> np.ndarray | csr_array:
+    """What :func:`saved_weights` gave of weights of which some are left out.
 
     Raises
     ------
     ValueError
         If they are damaged.
     """
+    is_array = len(saved) == 1 and isinstance(saved.get(PARTS_OF_ARRAY), dict)
+    if is_array:
+        saved = saved[PARTS_OF_ARRAY]
     kinds = {name: getattr(part, "dtype", None) for name, part in saved.items()}
     if kinds != SPARSE_PARTS or any(part.ndim != 1 for part in saved.values()):
         raise damaged_model("its sparse weights do not have starts, labels and values")
@@ -135,6 +146,12 @@ def loaded_weights(saved: dict[str, Any], n_features: int, n_labels: int) -> csr
     keys = np.repeat(np.arange(n_features), np.diff(starts)) * np.int64(n_labels) + labels
     if (np.diff(keys) <= 0).any():
         raise damaged_model("its sparse weights have a label twice, or not in order")
+    if is_array:
+        if n_features * n_labels > LARGEST_ARRAY:
+            raise damaged_model("its sparse weights are of a larger array than is saved so")
+        weights = np.zeros((n_features, n_labels))
+        weights.flat[keys] = values
+        return weights
     from scipy.sparse import csr_array
 
     return csr_array((values, labels, starts), (n_features, n_labels))
