@@ -11,9 +11,9 @@ import pytest
 from spacy_graft import GraftClassifier
 from spacy_graft.graft import memory as memory_module
 from spacy_graft.graft.data import TrainingData
-from spacy_graft.graft.path import NEAR, TRIES, PathFit
+from spacy_graft.graft.path import TRIES, PathFit
 from spacy_graft.graft.report import Report
-from spacy_graft.graft.settings import GraftingPath
+from spacy_graft.graft.settings import NEAR, GraftingPath
 from spacy_graft.graft.start import start
 from strategies import training_data
 

@@ -15,9 +15,10 @@ from thinc.api import Config
 
 from conftest import Record, empty_solution, make_examples, make_nlp, train_fully
 from spacy_graft.graft.report import Report
+from spacy_graft.graft.settings import Grafting, GraftingPath
 from spacy_graft.model.snapshot import snapshot_of_solution
 from spacy_graft.pipeline import progress as bars
-from spacy_graft.pipeline.logger import conclusion, console_logger
+from spacy_graft.pipeline.logger import conclusion, console_logger, fullness
 from spacy_graft.pipeline.textcat import TextCatGraft
 
 
@@ -75,6 +76,17 @@ def test_a_choice_by_folds_is_told() -> None:
     of_four, of_one = (conclusion("a", Report(n_held_out=30, n_folds=n)) for n in (4, 1))
     assert "by 4-fold cross-validation on train and dev, and trained on train and 30 documents of dev;" in of_four
     assert "by one held-out part of train and dev, and trained on" in of_one
+
+
+def test_a_model_that_is_full_is_told() -> None:
+    learner = GraftingPath(max_features=1000)
+    said = fullness("a", learner, Report(n_active=950, n_held_out=30))
+    assert said is not None
+    assert "nearly all of the 1,000 features" in said
+    assert said.endswith("--components.a.learner.max_features 3000")
+    for other in (GraftingPath(max_features=None), Grafting(l1=1.0), GraftingPath(max_features=1100)):
+        assert fullness("a", other, Report(n_active=950, n_held_out=30)) is None
+    assert fullness("a", learner, Report(n_active=950)) is None
 
 
 def test_several_components() -> None:

@@ -15,12 +15,12 @@ from .model_state import Checkpoint
 from .points import StateFit
 from .report import Report
 from .rounds import Rounds
-from .settings import GraftingPath
+from .settings import NEAR, GraftingPath
 
-#: Where the path meets ``max_features``: optima tried for one point, the share of features that is enough, and the
-#: share that is enough after so many tries; with how many times as many features a model need not be optimal to be
-#: known for too large. What tells two L1 strengths apart.
-TRIES, NEAR, HALF, ROOM, SAME = 5, 0.94, 0.5, 1.05, 1.001
+#: Where the path meets ``max_features``: optima tried for one point, and the share of features that is enough after so
+#: many; with how many times as many features a model need not be optimal to be known for too large. What tells two L1
+#: strengths apart.
+TRIES, HALF, ROOM, SAME = 5, 0.5, 1.05, 1.001
 #: How many points are passed by at a time. Farther away, an optimum is no good start.
 POINTS_AT_ONCE = 2
 

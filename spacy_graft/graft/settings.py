@@ -48,6 +48,8 @@ PARSIMONY: tuple[Parsimony, ...] = get_args(Parsimony)
 STABLE = 0.6
 #: The most complementary pairs of half samples.
 MOST_PAIRS = 10_000
+#: The share of ``max_features`` with which a path ends as if it had all.
+NEAR = 0.94
 #: Strength of the L2 penalty of refits where nothing has chosen another.
 FIRST_REFIT = 2.0
 

@@ -16,6 +16,7 @@ from wasabi import Printer
 
 from ..extract.blocks import ReadingBlock, is_reading_block
 from ..graft.report import Report
+from ..graft.settings import NEAR, GraftingPath
 from ..messages import count, listed
 from ..options import check_flags
 from .components import graft_components, is_over
@@ -135,6 +136,8 @@ class LogTable:
                 self.concluded.add(name)
                 report = pipe.training.reports[-1]
                 self._write_text(conclusion(name, report))
+                if text := fullness(name, pipe.learner, report):
+                    self._write_text(text)
                 if needless := needless_components(self.nlp, name, pipe, report.left_out):
                     self._write_text(f"[{name}] The blocks that are left need no annotation by {listed(needless)}.")
 
@@ -171,6 +174,17 @@ def conclusion(name: str, report: Report) -> str:
             f"{n_held_out} of dev; the scores are those of the model that dev chose, trained on train."
         )
     return f"{chosen} Trained again on train and {n_held_out} of dev; the scores are those before this training."
+
+
+def fullness(name: str, learner: Any, report: Report) -> str | None:
+    """The line that says that more features than are allowed may be better; None if that is not so."""
+    most = learner.max_features if isinstance(learner, GraftingPath) else None
+    if most is None or not report.n_held_out or report.n_active < NEAR * most:
+        return None
+    return (
+        f"[{name}] The model has nearly all of the {most:,} features that max_features allows. More may be better: "
+        f"--components.{name}.learner.max_features {3 * most}"
+    )
 
 
 def needless_components(nlp: Language, name: str, pipe: TextCatGraft, left_out: Collection[str]) -> list[str]:
