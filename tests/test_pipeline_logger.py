@@ -160,7 +160,7 @@ def test_progress_is_shown_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(io, "StringIO", Terminal)
     lines, progress = log(nlp, [None, info_of(nlp)], progress_bar=True)
     assert len(lines) == 3
-    assert "/5 [" in progress
+    assert "/6 [" in progress
     assert log(nlp, [None, info_of(nlp)])[1] == ""
 
 

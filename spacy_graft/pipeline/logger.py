@@ -68,8 +68,9 @@ def console_logger(
     ) -> tuple[LogStep, Callable[[], None]]:
         table = LogTable(nlp, stdout)
         # disable=None: no bar if the output is not a terminal.
-        total = training_settings(nlp)["max_steps"] or None
-        bar = tqdm(total=total, disable=None if progress_bar else True, leave=False, file=stderr)
+        most = training_settings(nlp)["max_steps"]
+        # spaCy counts from 0, and does the last as well.
+        bar = tqdm(total=most + 1 if most else None, disable=None if progress_bar else True, leave=False, file=stderr)
 
         def log_step(info: Info | None) -> None:
             bar.update(1)
