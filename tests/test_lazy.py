@@ -32,7 +32,7 @@ from conftest import (
 )
 from spacy_graft.extract.unread import unread_text
 from spacy_graft.model.snapshot import Snapshot
-from spacy_graft.pipeline import folds, textcat
+from spacy_graft.pipeline import folds, judging
 from spacy_graft.pipeline.judging import held_out_of
 from spacy_graft.pipeline.lazy import LazyText
 from spacy_graft.pipeline.reader import BadLineError, JsonlCorpus
@@ -108,7 +108,7 @@ def test_held_out_documents_are_read_and_scored_once_a_point(folder: Path, monke
     scored: list[Any] = []
     predicted: list[Any] = []
     monkeypatch.setattr(folds, "ENOUGH_HELD_OUT", 1)
-    monkeypatch.setattr(textcat, "held_out_of", recorded(held_out_of, read))
+    monkeypatch.setattr(judging, "held_out_of", recorded(held_out_of, read))
     monkeypatch.setattr(Snapshot, "scores_of_streams", recorded(Snapshot.scores_of_streams, scored))
     monkeypatch.setattr(Snapshot, "scores", recorded(Snapshot.scores, predicted))
     component = component_of(trained(config_of(make_nlp(learner={**PATH, "refit": 2.0}), folder)))

@@ -61,7 +61,7 @@ class TextStream(Generic[Result]):
     def run(self, texts: Iterable[InputText]) -> Iterator[tuple[InputText, Result]]:
         """Yield each text with the function's result."""
         size = ZONE_TEXTS if self.n_process == 1 else min(self.batch_size or PROCESS_TEXTS, PROCESS_TEXTS)
-        parts = parts_of(texts, size)
+        parts = parts_of_texts(texts, size)
         if self.n_process > 1:
             yield from self._run_in_processes(parts)
             return
@@ -129,7 +129,7 @@ class TextStream(Generic[Result]):
                 yield text, value
 
 
-def parts_of(texts: Iterable[InputText], size: int) -> Iterator[list[InputText]]:
+def parts_of_texts(texts: Iterable[InputText], size: int) -> Iterator[list[InputText]]:
     """Lists of ``size`` texts, or of fewer where they are long."""
     part: list[InputText] = []
     n_characters = 0

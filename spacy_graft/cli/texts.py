@@ -72,7 +72,7 @@ class TextLines(JsonlCorpus):
 
 def text_lines_of(path: str, text_field: str) -> TextLines:
     """Open JSON lines or a table of an existing file, or JSON lines of standard input."""
-    if path != STANDARD_INPUT and not is_there(path):
+    if path != STANDARD_INPUT and not file_is_there(path):
         raise CommandError(f"There is no file {path}.")
     if os.path.isdir(path):
         raise CommandError(f"{path} is a folder. Give a file of JSON lines or a table.")
@@ -81,7 +81,7 @@ def text_lines_of(path: str, text_field: str) -> TextLines:
 
 def read_texts(argument: str, text_field: str, format: InputFormat | None, on_error: OnError) -> Iterator[InputText]:
     """Yield the texts of an argument that is a text, a file, or - for standard input."""
-    if argument == STANDARD_INPUT or is_there(argument):
+    if argument == STANDARD_INPUT or file_is_there(argument):
         if has_lines(argument, format):
             return text_lines_of(argument, text_field).texts(on_error)
         return iter([InputText(read_file(argument), argument)])
@@ -90,7 +90,7 @@ def read_texts(argument: str, text_field: str, format: InputFormat | None, on_er
     return iter([InputText(utf8(argument.encode(errors="surrogateescape").decode, "The text"), "the text")])
 
 
-def is_there(path: str) -> bool:
+def file_is_there(path: str) -> bool:
     """Whether a file exists, as one may in a folder that must not be entered; a text is the name of none."""
     try:
         os.stat(path)

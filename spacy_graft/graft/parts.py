@@ -72,7 +72,7 @@ class IndexedPart:
         self.min_df = min_df
         self.index: NgramIndex | ItemIndex = index
         self.inverse = inverse
-        self.largest_inverse_weight = largest_inverse_weight(index, inverse)
+        self.largest_inverse_weight = largest_value_by_weight(index, inverse)
         self.n_columns = int(distinct.sum())
         self.row_of_node = empty(len(distinct), np.int32)
         self.row_of_node[:] = EQUAL
@@ -268,7 +268,7 @@ class CombinationPart:
 Part = IndexedPart | CombinationPart
 
 
-def largest_inverse_weight(index: NgramIndex | ItemIndex, inverse: np.ndarray) -> float:
+def largest_value_by_weight(index: NgramIndex | ItemIndex, inverse: np.ndarray) -> float:
     """The largest |x| / λ of an index: column by column, since ``standard`` has a small λ where values are small."""
     if not isinstance(index, ItemIndex) or not len(index.values):
         return float(inverse.max(initial=0.0)) if inverse.shape[1] else 1.0
