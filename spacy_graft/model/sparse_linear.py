@@ -82,10 +82,9 @@ class SparseLinearModel(Model[list[Doc], np.ndarray]):
             except TypeError:  # thinc's signal that an attribute is not saved
                 continue
         attrs |= attrs_of(snapshot)
-        params = {
-            name: None if snapshot is None else saved_weights(getattr(snapshot, own))
-            for name, own in PARAMETERS.items()
-        }
+        params: dict[str, Any] = dict.fromkeys(PARAMETERS)
+        if snapshot is not None:
+            params = {"W": saved_weights(snapshot.weights), "b": snapshot.intercepts}
         node = {"index": 0, "name": self.name, "dims": {}, "refs": {}}
         return {"nodes": [node], "attrs": [attrs], "params": [params], "shims": [[]]}
 
