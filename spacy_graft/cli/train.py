@@ -650,21 +650,11 @@ class TextsFound:
 
 
 def documents_by_split(corpora: dict[str, JsonlCorpus]) -> Iterator[tuple[str, JsonlCorpus, int, dict[str, Any]]]:
-    """All documents, with their splits and readers; a CommandError for a split that has none."""
-    counts = dict.fromkeys(corpora, 0)
+    """All documents, with their splits and readers."""
     for split, corpus in corpora.items():
         with status_line(f"Checking {corpus.path}") as update:
             for number, record in with_count(corpus.records(), update, "documents checked"):
-                counts[split] += 1
                 yield split, corpus, number, record
-        if not counts[split] and corpus.part and counts["train"]:
-            raise CommandError(
-                f"{corpus.path}: none of the {counts['train']:,} documents can be held out for dev, because each set "
-                f"of labels has one text only. Is another field that of the labels (--label-field)? Otherwise give "
-                f"--dev."
-            )
-        if not counts[split]:
-            raise CommandError(f"{corpus.path} has no documents.")
 
 
 def labels_found(corpora: dict[str, JsonlCorpus], has_shapes: bool) -> LabelsFound:
@@ -680,6 +670,15 @@ def labels_found(corpora: dict[str, JsonlCorpus], has_shapes: bool) -> LabelsFou
             of_dev.update(positive_of(labels))
         if found.first_with_several is None and are_several(labels):
             found.first_with_several = f"{corpus.path}, {name}"
+    for split, corpus in corpora.items():
+        if not counts[split] and corpus.part and counts["train"]:
+            raise CommandError(
+                f"{corpus.path}: none of the {counts['train']:,} documents can be held out for dev, because each set "
+                f"of labels has one text only. Is another field that of the labels (--label-field)? Otherwise give "
+                f"--dev."
+            )
+        if not counts[split]:
+            raise CommandError(f"{corpus.path} has no documents.")
     train, dev = corpora["train"], corpora["dev"]
     n = counts["train"] + (counts["dev"] if dev.part else 0)
     if not found.names:
