@@ -1,6 +1,6 @@
 """Weights of features: an array, or a sparse one in a model of very many labels, of which most weights are 0.
 
-scipy is imported where there are sparse weights: loading other models does not need it.
+scipy is imported where there are sparse weights, or an array is saved as such: loading other models does not need it.
 """
 
 from __future__ import annotations
@@ -118,9 +118,9 @@ def saved_weights(weights: np.ndarray | csr_array) -> Any:
         return for_kernels(weights)._asdict()
     if weights.size > LARGEST_ARRAY or 2 * np.count_nonzero(weights) >= weights.size:
         return weights
-    rows, labels = np.nonzero(weights)
-    starts = np.searchsorted(rows, np.arange(len(weights) + 1))
-    return {PARTS_OF_ARRAY: SparseWeights(starts, labels.astype(np.int32), weights[rows, labels])._asdict()}
+    from scipy.sparse import csr_array
+
+    return {PARTS_OF_ARRAY: saved_weights(csr_array(weights))}
 
 
 def loaded_weights(saved: dict[str, Any], n_features: int, n_labels: int) -> np.ndarray | csr_array:
