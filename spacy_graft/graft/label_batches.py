@@ -20,7 +20,7 @@ from ..solve.active import Active
 from .data import TrainingData
 from .grafting import GraftingFit
 from .indexing import feature_space
-from .model_state import Checkpoint, Known, ModelState
+from .model_state import Checkpoint, KnownModel, ModelState
 from .objective import Objective, document_weights
 from .points import PointFit
 from .refits import Lengths, Refits, feature_lengths_of
@@ -232,9 +232,9 @@ class Kept:
         return cls(**{**saved, **parts})
 
     @property
-    def known(self) -> Known:
+    def known(self) -> KnownModel:
         """What another fit goes on from."""
-        return Known(self.checkpoint, self.initial, self.report.l1_max)
+        return KnownModel(self.checkpoint, self.initial, self.report.l1_max)
 
     def is_empty_at(self, l1: float) -> bool:
         """Whether its model is empty at this L1 strength, as it is now."""

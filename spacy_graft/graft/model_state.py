@@ -56,7 +56,7 @@ class Checkpoint:
     scores: np.ndarray | None
 
 
-class Known(NamedTuple):
+class KnownModel(NamedTuple):
     """What is known of a model that another fit of the same documents and features came to.
 
     Attributes
@@ -91,7 +91,7 @@ class ModelState:
     objective : Objective
     space : FeatureSpace
         Its rows become those of this state.
-    known : Known, optional
+    known : KnownModel, optional
         The model to begin with, if it is not the empty one.
 
     Attributes
@@ -108,7 +108,7 @@ class ModelState:
         The objective of a model whose scores are all alike.
     """
 
-    def __init__(self, objective: Objective, space: FeatureSpace, known: Known | None = None) -> None:
+    def __init__(self, objective: Objective, space: FeatureSpace, known: KnownModel | None = None) -> None:
         self.objective = objective
         self.space = space
         self.active = Active.empty()

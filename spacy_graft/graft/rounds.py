@@ -14,7 +14,7 @@ import numpy as np
 from .certificate import Certificate
 from .data import TrainingData
 from .indexing import feature_space
-from .model_state import Known, ModelState
+from .model_state import KnownModel, ModelState
 from .objective import Objective
 from .report import Report
 from .settings import LARGEST_N_BEST, PenaltySettings
@@ -47,7 +47,7 @@ class Rounds:
     settings : PenaltySettings
     smallest_l1 : float
         The least L1 strength that there will be: features too rare for it are left out of the index.
-    known : Known, optional
+    known : KnownModel, optional
         The model to begin with, if it is not the empty one.
 
     Attributes
@@ -58,7 +58,7 @@ class Rounds:
     """
 
     def __init__(
-        self, data: TrainingData, settings: PenaltySettings, smallest_l1: float = 0.0, known: Known | None = None
+        self, data: TrainingData, settings: PenaltySettings, smallest_l1: float = 0.0, known: KnownModel | None = None
     ) -> None:
         self.settings = settings
         objective = Objective(data, settings)
@@ -215,7 +215,7 @@ class Rounds:
         self._is_stuck = False
 
 
-def indexed(objective: Objective, smallest_l1: float, report: Report, known: Known | None = None) -> ModelState:
+def indexed(objective: Objective, smallest_l1: float, report: Report, known: KnownModel | None = None) -> ModelState:
     """The empty model over the space of features, or a known one, and the figures of this space in the report.
 
     Features too rare for ``smallest_l1`` are left out, unless the model is empty at it: what was cut off would not
@@ -229,7 +229,7 @@ def indexed(objective: Objective, smallest_l1: float, report: Report, known: Kno
     return state
 
 
-def over_features(objective: Objective, least_df: float, report: Report, known: Known | None) -> ModelState:
+def over_features(objective: Objective, least_df: float, report: Report, known: KnownModel | None) -> ModelState:
     """The empty model, or a known one, over the features of more than ``least_df`` documents per unit of λ."""
     with report.timed("index"):
         space = feature_space(objective, least_df)
