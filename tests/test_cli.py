@@ -1227,11 +1227,14 @@ def test_a_pipeline_with_a_component_of_ones_own(fitted: Language, texts: Path, 
             "[components]\n", '[components]\n\n[components.graft_tests_own]\nfactory = "graft_tests_own"\n'
         )
         (model / name).write_text(content, encoding="utf-8")
+    network = ("network", "cooccurrence", tmp_path / "near.network", "--corpus", texts, "--model", model)
     assert "graft_tests_own" in refused("classify", model, texts)
+    assert "graft_tests_own" in refused(*network)
     assert "There is no file" in refused("classify", model, texts, "--code", tmp_path / "no.py")
     (tmp_path / "bad.py").write_text("1 / 0")
     assert "bad.py cannot be imported: ZeroDivisionError" in refused("features", model, "--code", tmp_path / "bad.py")
     assert len(lines_of(call("classify", model, texts, "--code", code))) == 30
+    call(*network, "--code", code)
 
 
 def test_a_pipeline_whose_batches_are_empty(fitted: Language, texts: Path, tmp_path: Path) -> None:

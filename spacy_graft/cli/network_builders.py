@@ -15,7 +15,7 @@ import typer
 from typer.main import get_command
 
 from .commands import add_command, make_app
-from .common import CommandError, FormatOption, OutputFormat, refuse_own_input
+from .common import CommandError, FormatOption, OutputFormat, refuse_own_input, with_code
 from .inputs import TextFieldOption
 from .network_files import OutputArgument, check_writable, print_graph_report, write_graph
 from .progress import status_line, with_count
@@ -119,7 +119,7 @@ def make_builder_command(name: str) -> Any:
     command.__signature__ = signature_of(builder)  # type: ignore[attr-defined]
     command.__annotations__ = {}
     app = make_app(name, "")
-    add_command(app, name, command, source.examples)
+    add_command(app, name, with_code(command), source.examples)
     return get_command(app)
 
 
