@@ -560,6 +560,19 @@ def test_scores_of_zero_are_shown():
     assert line == "cats_micro_f on dev: 0.0000 before, 0.5000 after"
 
 
+def test_scores_are_those_of_the_component_that_is_edited():
+    """And not of another one, which has the labels of the documents where this one does not."""
+    nlp, first = trained()
+    second = nlp.add_pipe("textcat_graft", name="second", config={"features": WORDS, "learner": L1})
+    renamed = [(record["text"], record["label"].upper()) for record in RECORDS]
+    with nlp.select_pipes(enable="second"):
+        spacy_graft.fit(nlp, renamed)
+    dev = make_examples(nlp, make_records(30, seed=4))
+    assert scores_of(nlp, first, dev)["cats_score"] > 0.5
+    with pytest.warns(UserWarning, match=r"\[second\] None of the 30 documents has a label"):
+        assert scores_of(nlp, second, dev) == {}
+
+
 def test_a_lock_of_labels_that_end_alike_is_of_the_longest():
     component = SimpleNamespace(labels=("b", "a=b", "c:d"))
     assert parsed_lock("goal=a=b:1.5", component) == ("goal", "a=b", 1.5)
