@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -25,6 +26,7 @@ from spacy_graft.cli.association import renderables
 from spacy_graft.extract.bags import Bags
 from spacy_graft.graft.memory import MANY_LABELS
 from spacy_graft.index.items import ItemIndex
+from spacy_graft.permutation import permutations
 from spacy_graft.pipeline.progress import progress_bar
 from spacy_graft.pipeline.targets import COMPLETE_KEY
 from spacy_graft.search import pairs as pairs_of_items
@@ -186,6 +188,21 @@ def test_discoveries_of_the_other_of_two_labels_do_not_count() -> None:
         assert 90 <= report.n_discoveries["bad"] <= 115
         discovered += report.n_discoveries["fine"] > 0
     assert discovered <= 4
+
+
+def test_rates_are_estimated_for_some_bins_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They do not depend on how many, and the copies take less memory than the histogram."""
+    rng = np.random.default_rng(0)
+    histogram = rng.poisson(np.exp(-np.arange(400) / 40), (2000, 2, 400)).astype(np.int32)
+    z = [rng.normal(0.0, 3.0, 500)]
+    tracemalloc.start()
+    rates = permutations.rates_of(z, histogram)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < histogram.nbytes / 2
+    for n_bins in (7, 400):  # of 7, a last one alone
+        monkeypatch.setattr(permutations, "BINS_AT_ONCE", n_bins)
+        np.testing.assert_allclose(permutations.rates_of(z, histogram), rates, rtol=1e-14)
 
 
 def test_unknown_labels_are_left_out() -> None:

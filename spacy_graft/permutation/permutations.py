@@ -21,6 +21,8 @@ from .kernels import HISTOGRAM_BINS, LEAST, TIE, WIDTH, tally
 NodeIndex = NgramIndex | ItemIndex
 #: Share of the permutations that are allowed to have more false discoveries than the estimated rate takes for true.
 UPPER_TAIL = 0.05
+#: Bins whose rates are estimated at a time: 8 bytes a bin and permutation, a few times over.
+BINS_AT_ONCE = 16
 
 
 @dataclass(frozen=True)
@@ -102,13 +104,13 @@ class PermutationTest:
 def rates_of_labels(z: Sequence[np.ndarray], histogram: np.ndarray, by_sign: bool) -> list[np.ndarray]:
     """The rates of the label of a contrast, or of both labels that its signs are those of.
 
-    Arguments are those of :func:`rates_of`, but the histogram, (permutations, 2, bins), is of negative and positive
+    Arguments are those of :func:`rates_of`; the histogram, (permutations, 2, bins), is of negative and positive
     statistics.
     """
     if not by_sign:
-        return [rates_of(z, histogram.sum(axis=1))]
+        return [rates_of(z, histogram)]
     return [
-        rates_of([np.maximum(sign * of_index, 0.0) for of_index in z], histogram[:, side])
+        rates_of([np.maximum(sign * of_index, 0.0) for of_index in z], histogram[:, side : side + 1])
         for side, sign in enumerate((-1.0, 1.0))
     ]
 
@@ -128,21 +130,26 @@ def rates_of(z: Sequence[np.ndarray], histogram: np.ndarray) -> np.ndarray:
     ----------
     z : sequence of float64 (nodes)
         Statistics of the label, by index.
-    histogram : int (permutations, bins)
-        How many of its absolute statistics lie in each bin, from :data:`~.kernels.LEAST` on.
+    histogram : int (permutations, signs, bins)
+        How many of its statistics lie in each bin, from :data:`~.kernels.LEAST` on.
 
     Returns
     -------
     float64 (1 + bins)
         The first is that of statistics under the least bin.
     """
-    null = at_or_above(histogram.astype(np.float64))
     counts = np.zeros(HISTOGRAM_BINS + 1)
     for of_index in z:
         counts += np.bincount(bins_of(of_index), minlength=HISTOGRAM_BINS + 1)
-    true = np.maximum(at_or_above(counts[1:]) - np.quantile(null, 1.0 - UPPER_TAIL, axis=0), 0.0)
-    false = np.divide(null, null + true, out=np.zeros_like(null), where=null > 0.0)
-    rates = (false.sum(axis=0) + 1.0) / (len(null) + 1)
+    found, rates = at_or_above(counts[1:]), np.empty(HISTOGRAM_BINS)
+    behind = np.zeros((len(histogram), 1))
+    for stop in range(HISTOGRAM_BINS, 0, -BINS_AT_ONCE):
+        bins = slice(max(stop - BINS_AT_ONCE, 0), stop)
+        null = at_or_above(histogram[:, :, bins].sum(axis=1, dtype=np.float64)) + behind
+        behind = null[:, :1]
+        true = np.maximum(found[bins] - np.quantile(null, 1.0 - UPPER_TAIL, axis=0), 0.0)
+        false = np.divide(null, null + true, out=np.zeros_like(null), where=null > 0.0)
+        rates[bins] = (false.sum(axis=0) + 1.0) / (len(null) + 1)
     return np.concatenate([[1.0], np.minimum.accumulate(rates)])
 
 
