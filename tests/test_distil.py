@@ -581,7 +581,9 @@ def test_bad_teachers_and_texts(pipeline: Language) -> None:
             spacy_graft.distil(nlp, examples, TEXTS, teacher)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"9 labelled texts are too few .* at least 10"):
         spacy_graft.distil(nlp, examples[:9], TEXTS, right)
-    with pytest.raises(ValueError, match="Of 2 texts without labels, 1 are different and not labelled"):
+    with pytest.raises(
+        ValueError, match="Of 2 texts without labels, 1 are different and not labelled, but it takes at least 2"
+    ):
         spacy_graft.distil(nlp, examples, [TEXTS[-1], TEXTS[0]], right)
     with pytest.raises(ValueError, match="Text 2 without labels is of type NoneType"):
         spacy_graft.distil(nlp, examples, [TEXTS[0], None], right)  # type: ignore[list-item]

@@ -273,8 +273,8 @@ class Pool:
         first = candidates[np.unique(keys[candidates], return_index=True)[1]]
         if len(first) < 2:
             raise ValueError(
-                f"Of {len(keys):,} texts without labels, {len(first)} are different and not labelled: there is nothing "
-                f"to learn from a teacher. Give more texts."
+                f"Of {len(keys):,} texts without labels, {len(first)} are different and not labelled, but it takes at "
+                f"least 2: one to learn from, and one on which student and teacher are compared. Give more texts."
             )
         n_held_out = min(-(-len(first) // FIDELITY_PART), MOST_HELD_OUT)
         held_out = np.sort(first[:n_held_out])
