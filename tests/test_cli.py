@@ -1266,6 +1266,21 @@ def test_a_pipeline_with_two_components(tmp_path: Path, train_records: list[Reco
     assert lines_of(call("features", tmp_path, "--component", "textcat_graft"))
 
 
+def test_components_of_different_names_are_compared(tmp_path: Path, train_records: list[Record]) -> None:
+    nlp = train_fully(make_nlp(), train_records)
+    nlp.to_disk(tmp_path / "one")
+    nlp.add_pipe("textcat_graft", name="other", source=spacy.load(tmp_path / "one"))
+    nlp.to_disk(tmp_path / "two")
+    names = ("--component", "textcat_graft", "--component", "other")
+    for pipelines in (("one", "two"), ("two", "two")):
+        found = json.loads(call("diff", *(tmp_path / name for name in pipelines), *names).stdout)
+        assert found["n_features"][0] > 0
+        assert not found["weight_changes"]
+    three = call("diff", tmp_path / "one", tmp_path / "two", *names, *names[:2], code=2)
+    assert "is given 3 times" in three.stderr
+    assert "no graft component 'other'" in refused("diff", tmp_path / "two", tmp_path / "one", *names)
+
+
 def test_a_component_is_judged_by_its_own_labels(tmp_path: Path, train_records: list[Record]) -> None:
     """Not by those of a later component with labels of the same names."""
     nlp = spacy.blank("en")

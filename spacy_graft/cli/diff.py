@@ -13,7 +13,6 @@ import typer
 from ..files import writing
 from ..messages import count, printable
 from .common import (
-    ComponentOption,
     FormatOption,
     load_pipeline,
     make_table,
@@ -92,7 +91,14 @@ def diff_command(
         Path | None, typer.Option(metavar="FILE", help="Write an HTML page with the models side by side.")
     ] = None,
     format: FormatOption = None,
-    component: ComponentOption = None,
+    component: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Graft component to use, if a pipeline has several; given twice, that of the first model and that of "
+            "the second.",
+        ),
+    ] = None,
 ) -> None:
     """Compare two models.
 
@@ -103,7 +109,10 @@ def diff_command(
         refuse_options(context, "format", why="with --html")
     refuse_own_input(html, before, after)
     refuse_other_file(html, ".html", ".htm")
-    models = load_pipeline(before, component)[1], load_pipeline(after, component)[1]
+    names: list[str | None] = [*component] if component else [None]
+    if len(names) > 2:
+        raise typer.BadParameter(f"--component is given {len(names)} times, but there are two models.")
+    models = load_pipeline(before, names[0])[1], load_pipeline(after, names[-1])[1]
     difference = difference_of(*models)
     if html is not None:
         with writing(html) as file:
