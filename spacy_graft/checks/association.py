@@ -65,7 +65,8 @@ def significance(
         A pipeline with a graft component, trained or not, whose blocks say what is tested. The components before it
         annotate the documents; they must be trained.
     examples : iterable of Example, or of (text, labels)
-        Annotated in ``doc.cats``, as in training. Not held in memory, unless there are contexts.
+        Annotated in ``doc.cats``, as in training; all labels there are tested, those that the component does not have
+        too. Not held in memory, unless there are contexts.
     strata : sequence of hashable, optional
         For each example what it must be compared within: its author, source or year.
     level : float
