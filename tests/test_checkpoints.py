@@ -15,7 +15,7 @@ from spacy.language import Language
 from spacy.training import Example
 
 import spacy_graft
-from conftest import CONFIG, PATH, Record, component_of, make_examples, make_nlp, make_records, run
+from conftest import CONFIG, PATH, Record, component_of, make_examples, make_nlp, make_records, run_forked
 from spacy_graft import files
 from spacy_graft.graft import memory as memory_module
 from spacy_graft.graft.data import TrainingData
@@ -234,14 +234,14 @@ def test_spacy_train_goes_on_after_it_was_killed(corpus: Path, tmp_path: Path) -
     """The same command again; its models have the same bytes as without the accident."""
     command = ["train", CONFIG, "--paths.train", corpus / "train.jsonl.gz", "--paths.dev", corpus / "dev.jsonl"]
     command += ["--training.max_steps", 4, "--components.textcat_graft.learner.steps", 4]
-    run("-m", "spacy", *command, "--output", tmp_path / "whole")
+    run_forked("-m", "spacy", *command, "--output", tmp_path / "whole")
     command += ["--paths.checkpoints", tmp_path / "checkpoints", "--output", tmp_path / "killed"]
-    killed = run("-c", KILLED.format(at=1), *command, check=False)
+    killed = run_forked("-c", KILLED.format(at=1), *command, check=False)
     assert killed.returncode == -9
-    killed = run("-c", KILLED.format(at=3), *command, check=False)
+    killed = run_forked("-c", KILLED.format(at=3), *command, check=False)
     assert killed.returncode == -9
     assert len(list(tmp_path.glob("checkpoints/*/step-*"))) == 2
-    run("-m", "spacy", *command)
+    run_forked("-m", "spacy", *command)
     for name in ("model-best", "model-last"):
         whole, resumed = (tmp_path / folder / name / "textcat_graft" for folder in ("whole", "killed"))
         assert {p.name: p.read_bytes() for p in whole.iterdir()} == {p.name: p.read_bytes() for p in resumed.iterdir()}

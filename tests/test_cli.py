@@ -41,6 +41,7 @@ from conftest import (
     make_nlp,
     make_records,
     run,
+    run_forked,
     train_fully,
     write_jsonl,
 )
@@ -1062,7 +1063,7 @@ def test_init_config_writes_a_config_that_trains(corpus: Path, tmp_path: Path, k
     config = tmp_path / "config.cfg"
     call("init-config", config, "--lang", "en", kind, "--no-syntax", "--size", "small",
          "--train", corpus / "train.jsonl.gz", "--dev", corpus / "dev.jsonl")  # fmt: skip
-    run("-m", "spacy", "train", config, "--output", tmp_path, "--training.max_steps", 3)
+    run_forked("-m", "spacy", "train", config, "--output", tmp_path, "--training.max_steps", 3)
     nlp = spacy.load(tmp_path / "model-best")
     assert nlp.pipe_names == ["textcat_graft" if kind == "--exclusive" else "textcat_graft_multilabel"]
     assert nlp.meta["performance"]["cats_score"] > 0.8

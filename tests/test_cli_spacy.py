@@ -14,7 +14,7 @@ import spacy
 from spacy.tokens import DocBin
 from thinc.api import Config
 
-from conftest import CONFIG, REPOSITORY, Record, run, write_jsonl
+from conftest import CONFIG, REPOSITORY, Record, run_forked, write_jsonl
 from lexicons import write_sentiwordnet, write_wordnet
 from spacy_graft.pipeline.textcat import TextCatGraft
 
@@ -80,7 +80,7 @@ def test_train_has_patience(corpus: Path, tmp_path: Path) -> None:
     config = Config().from_disk(CONFIG, interpolate=False)
     config["components"]["textcat_graft"]["learner"] = learner
     config.to_disk(tmp_path / "config.cfg")
-    result = run(
+    result = run_forked(
         *("-m", "spacy", "train", tmp_path / "config.cfg", "--output", tmp_path, "--training.patience", 2),
         *("--paths.train", corpus / "train.jsonl.gz", "--paths.dev", corpus / "train.jsonl.gz"),
     )
@@ -101,12 +101,12 @@ def test_shipped_configs_are_complete(name: str, corpus: Path, unpacked: Path) -
         "vectors.cfg": ("--paths.words", "words.txt"),
     }
     paths = ("--paths.train", corpus / "train.jsonl.gz", "--paths.dev", corpus / "dev.jsonl", *more.get(name, ()))
-    result = run("-m", "spacy", "debug", "config", REPOSITORY / "configs" / name, *paths)
+    result = run_forked("-m", "spacy", "debug", "config", REPOSITORY / "configs" / name, *paths)
     assert "Config is valid" in result.stdout
 
 
 def test_the_default_config_trains_with_the_syntax_that_ships(corpus: Path, unpacked: Path, tmp_path: Path) -> None:
-    result = run(
+    result = run_forked(
         *("-m", "spacy", "train", REPOSITORY / "configs" / "default.cfg", "--output", tmp_path),
         *("--paths.train", corpus / "train.jsonl.gz", "--paths.dev", corpus / "dev.jsonl", "--paths.syntax", unpacked),
         *("--training.max_steps", 3),
@@ -136,7 +136,7 @@ def test_the_network_configs_learn_from_few_labels_and_more_texts(
     few = write_jsonl(tmp_path / "few.jsonl", records[:24])
     more = write_jsonl(tmp_path / "more.jsonl", [{"text": record["text"]} for record in records[24:]])
     lexicon = {"network": (), "wordnet": (write_wordnet(tmp_path),), "sentiwordnet": (write_sentiwordnet(tmp_path),)}
-    result = run(
+    result = run_forked(
         *("-m", "spacy", "train", REPOSITORY / "configs" / f"{name}.cfg", "--output", tmp_path / "model"),
         *("--paths.train", few, "--paths.dev", corpus / "dev.jsonl", "--paths.unlabelled", more),
         *(option for path in lexicon[name] for option in ("--paths.lexicon", path)),
@@ -157,25 +157,25 @@ def test_the_network_configs_learn_from_few_labels_and_more_texts(
 
 def test_debug_data(corpus: Path) -> None:
     paths = ("--paths.train", corpus / "train.jsonl.gz", "--paths.dev", corpus / "dev.jsonl")
-    result = run("-m", "spacy", "debug", "data", CONFIG, *paths)
+    result = run_forked("-m", "spacy", "debug", "data", CONFIG, *paths)
     assert "120 training docs" in result.stdout
     assert "30 evaluation docs" in result.stdout
 
 
 def test_evaluate(model: Path, corpus: Path, tmp_path: Path) -> None:
-    run("-m", "spacy", "evaluate", model, corpus / "dev.spacy", "--output", tmp_path / "metrics.json")
+    run_forked("-m", "spacy", "evaluate", model, corpus / "dev.spacy", "--output", tmp_path / "metrics.json")
     metrics = json.loads((tmp_path / "metrics.json").read_text())
     assert metrics["cats_macro_f"] > 0.9
     assert set(metrics["cats_f_per_type"]) == {"food", "music", "sport"}
 
 
 def test_package_is_installed_and_loaded(model: Path, tmp_path: Path) -> None:
-    run("-m", "spacy", "package", model, tmp_path, "--build", "wheel", "--name", "grafted", "--version", "1.2.3")
+    run_forked("-m", "spacy", "package", model, tmp_path, "--build", "wheel", "--name", "grafted", "--version", "1.2.3")
     (wheel,) = tmp_path.glob("*/dist/*.whl")
     target = tmp_path / "installed"
-    run("-m", "pip", "install", wheel, "--quiet", "--no-deps", "--no-index", "--target", target)
+    run_forked("-m", "pip", "install", wheel, "--quiet", "--no-deps", "--no-index", "--target", target)
     code = "import spacy; print(spacy.load('en_grafted')('salt and sugar').cats['food'])"
-    assert float(run("-c", code, PYTHONPATH=str(target)).stdout) > 0.5
+    assert float(run_forked("-c", code, PYTHONPATH=str(target)).stdout) > 0.5
     meta = json.loads((target / "en_grafted" / "meta.json").read_text())
     assert any(requirement.startswith("spacy-graft>=") for requirement in meta["requirements"])
 
@@ -196,7 +196,7 @@ def test_assemble_takes_a_trained_component(model: Path, tmp_path: Path) -> None
     component = "textcat_graft"
     """
     (tmp_path / "config.cfg").write_text(dedent(config))
-    run("-m", "spacy", "assemble", tmp_path / "config.cfg", tmp_path / "assembled")
+    run_forked("-m", "spacy", "assemble", tmp_path / "config.cfg", tmp_path / "assembled")
     text = "a goal in extra time"
     assert spacy.load(tmp_path / "assembled")(text).cats == spacy.load(model)(text).cats
 
@@ -221,7 +221,7 @@ def test_assemble_takes_a_component_without_examples(tmp_path: Path) -> None:
     labels = ["yes", "no"]
     """
     (tmp_path / "config.cfg").write_text(dedent(config))
-    run("-m", "spacy", "assemble", tmp_path / "config.cfg", tmp_path / "assembled")
+    run_forked("-m", "spacy", "assemble", tmp_path / "config.cfg", tmp_path / "assembled")
     with pytest.warns(UserWarning, match="saved before its first training step"):
         nlp = spacy.load(tmp_path / "assembled")
     assert nlp("x y z").cats == {"yes": 0.5, "no": 0.5}
@@ -229,7 +229,7 @@ def test_assemble_takes_a_component_without_examples(tmp_path: Path) -> None:
 
 def test_labels_are_saved_and_taken(corpus: Path, tmp_path: Path) -> None:
     paths = ("--paths.train", corpus / "train.jsonl.gz", "--paths.dev", corpus / "dev.jsonl")
-    run("-m", "spacy", "init", "labels", CONFIG, tmp_path, *paths)
+    run_forked("-m", "spacy", "init", "labels", CONFIG, tmp_path, *paths)
     assert json.loads((tmp_path / "textcat_graft.json").read_text()) == ["food", "music", "sport"]
 
 
@@ -239,7 +239,7 @@ def test_threshold_is_found(tmp_path: Path, train_records: list[Record]) -> None
     text = CONFIG.read_text().replace("textcat_graft", "textcat_graft_multilabel")
     text = text.replace("spacy_graft.textcat_scorer.v1", "spacy_graft.textcat_multilabel_scorer.v1")
     (tmp_path / "config.cfg").write_text(text)
-    run(
+    run_forked(
         *("-m", "spacy", "train", tmp_path / "config.cfg", "--output", tmp_path, "--training.max_steps", 2),
         *("--paths.train", data, "--paths.dev", data),
     )
@@ -249,7 +249,7 @@ def test_threshold_is_found(tmp_path: Path, train_records: list[Record]) -> None
         docs.append(nlp.make_doc(record["text"]))
         docs[-1].cats = {label: float(label == record["label"]) for label in ("food", "music", "sport")}
     DocBin(docs=docs).to_disk(tmp_path / "dev.spacy")
-    result = run(
+    result = run_forked(
         *("-m", "spacy", "find-threshold", tmp_path / "model-last", tmp_path / "dev.spacy"),
         *("textcat_graft_multilabel", "threshold", "cats_macro_f", "--n_trials", 4),
     )
@@ -257,7 +257,7 @@ def test_threshold_is_found(tmp_path: Path, train_records: list[Record]) -> None
 
 
 def test_benchmark_speed(model: Path, corpus: Path) -> None:
-    result = run(
+    result = run_forked(
         *("-m", "spacy", "benchmark", "speed", model, corpus / "dev.spacy"),
         *("--batches", 30, "--batch-size", 4, "--warmup", 1),
     )
@@ -265,5 +265,5 @@ def test_benchmark_speed(model: Path, corpus: Path) -> None:
 
 
 def test_info_lists_the_component(model: Path) -> None:
-    result = run("-m", "spacy", "info", model)
+    result = run_forked("-m", "spacy", "info", model)
     assert "textcat_graft" in result.stdout

@@ -13,7 +13,7 @@ import spacy
 from spacy.tokens import Doc
 from spacy.util import DummyTokenizer, load_config, load_model_from_config
 
-from conftest import CONFIG, Record, run
+from conftest import CONFIG, Record, run_forked
 from spacy_graft.cli.common import CommandError, blank_pipeline
 from spacy_graft.cli.init_config import OF_LANGUAGE, CorpusSize, complete_config
 from spacy_graft.cli.train import set_language
@@ -51,7 +51,7 @@ def trained(config: Path, folder: Path, lang: str, telling: dict[str, list[str]]
     """The component that `spacy train` makes, with a score that shows that it has learned the phrases."""
     train = write_corpus(folder / "train.jsonl", telling, common, 120)
     dev = write_corpus(folder / "dev.jsonl", telling, common, 30)
-    run(
+    run_forked(
         *("-m", "spacy", "train", config, "--output", folder / "model", "--nlp.lang", lang),
         *("--paths.train", train, "--paths.dev", dev, "--training.max_steps", 4),
     )
@@ -169,7 +169,7 @@ def test_a_tokenizer_that_says_a_key_only() -> None:
 def test_chinese_trains_without_more_packages(tmp_path: Path, shipped: bool) -> None:
     config = CONFIG if shipped else tmp_path / "config.cfg"
     if not shipped:
-        run("-m", "spacy_graft", "init-config", config, "--lang", "zh")
+        run_forked("-m", "spacy_graft", "init-config", config, "--lang", "zh")
     component = trained(config, tmp_path, "zh", CHINESE, CHINESE_COMMON)
     names = {feature.text for feature in component.features()}
     # Part of a word with the same documents as the word: the shorter one names the feature.

@@ -13,7 +13,18 @@ from scipy import sparse
 from spacy.training import Example
 
 import spacy_graft
-from conftest import CONFIG, PATH, WORDS, Record, component_of, make_example, make_examples, make_nlp, one_hot, run
+from conftest import (
+    CONFIG,
+    PATH,
+    WORDS,
+    Record,
+    component_of,
+    make_example,
+    make_examples,
+    make_nlp,
+    one_hot,
+    run_forked,
+)
 from spacy_graft import GraftClassifier, Grafting
 from spacy_graft.graphs.edgelist import EdgeList
 from spacy_graft.graphs.graph import FeatureGraph
@@ -236,7 +247,7 @@ def test_spacy_train_with_a_network(train_records: list[Record], dev_records: li
         split: {"@readers": "spacy.Corpus.v1", "path": str(tmp_path / f"{split}.spacy")} for split in ("train", "dev")
     }
     config.to_disk(tmp_path / "network.cfg")
-    run("-m", "spacy", "train", tmp_path / "network.cfg", "--output", tmp_path / "out")
+    run_forked("-m", "spacy", "train", tmp_path / "network.cfg", "--output", tmp_path / "out")
     report = component_of(spacy.load(tmp_path / "out" / "model-best")).report
     assert report is not None
     assert report.network is not None

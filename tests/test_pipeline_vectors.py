@@ -25,7 +25,7 @@ from conftest import (
     make_examples,
     make_nlp,
     make_records,
-    run,
+    run_forked,
 )
 from spacy_graft.model.table import unpack_message
 from spacy_graft.pipeline.vectors import pipeline_vectors, vectors_of_vocab
@@ -484,7 +484,7 @@ def test_the_shipped_config_trains_with_a_text_file(corpus: Path, tmp_path: Path
     given = word_vectors()
     lines = [" ".join([word, *map(str, row)]) for word, row in zip(given.words, given.vectors.tolist(), strict=True)]
     (tmp_path / "words.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    run(
+    run_forked(
         *("-m", "spacy", "train", REPOSITORY / "configs" / "vectors.cfg", "--output", tmp_path / "out"),
         *("--paths.train", corpus / "train.jsonl.gz", "--paths.dev", corpus / "dev.jsonl"),
         *("--paths.words", tmp_path / "words.txt", "--components.textcat_graft.learner.steps", 3),

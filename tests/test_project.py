@@ -13,7 +13,7 @@ import pytest
 import spacy
 import srsly
 
-from conftest import REPOSITORY, make_records, run, write_jsonl
+from conftest import REPOSITORY, make_records, run, run_forked, run_project, write_jsonl
 from test_cli import call
 
 pytestmark = pytest.mark.slow
@@ -44,9 +44,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def first_run(project: Path, data: Path) -> str:
-    # spaCy's headings are buffered, the commands' own output is not: unbuffered, they come in order.
-    environment = {"COLUMNS": "80", "PYTHONUNBUFFERED": "1"}
-    output = run("-m", "spacy", "project", "run", "all", project, "--vars.data", data, **environment).stdout
+    output = run_project("all", project, "--vars.data", data, COLUMNS="80").stdout
     return re.sub(r"\x1b\[[\d;]*m", "", output)
 
 
@@ -89,13 +87,13 @@ def test_demo_tells_the_ngrams_that_decided(first_run: str, data: Path) -> None:
 def test_demo_says_what_it_gets_wrong(first_run: str, project: Path, data: Path, tmp_path: Path) -> None:
     records = [json.loads(line) for line in (data / "test.jsonl").read_text(encoding="utf-8").splitlines()]
     others = write_jsonl(tmp_path / "test.jsonl", [{**record, "label": "weather"} for record in records])
-    demo = run(project / "scripts" / "demo.py", project / "training" / "model-best", others).stdout
+    demo = run_forked(project / "scripts" / "demo.py", project / "training" / "model-best", others).stdout
     assert demo.count("(wrong: the label is weather)") == 5
     assert "(wrong:" not in re.split(r"=+ demo =+", first_run)[1]
 
 
 def test_nothing_is_trained_again(first_run: str, project: Path, data: Path) -> None:
-    again = run("-m", "spacy", "project", "run", "all", project, "--vars.data", data).stdout
+    again = run_project("all", project, "--vars.data", data).stdout
     assert "Skipping 'train'" in again
     assert "Skipping 'evaluate'" in again
 
@@ -131,7 +129,7 @@ def test_an_altered_syntax_pipeline_is_not_unpacked(project: Path, tmp_path: Pat
     shutil.copytree(project, tmp_path / "clone", ignore=shutil.ignore_patterns("training", "packages", "project.lock"))
     (wheel,) = (tmp_path / "clone" / "assets").glob("*.whl")
     wheel.write_bytes(wheel.read_bytes()[:-1])
-    result = run("-m", "spacy", "project", "run", "unpack", tmp_path / "clone", check=False)
+    result = run_project("unpack", tmp_path / "clone", check=False)
     assert result.returncode == 1
     assert f"{wheel.name} is damaged or was changed" in result.stdout + result.stderr
     assert not (tmp_path / "clone" / "packages").exists()
@@ -150,7 +148,7 @@ def test_syntax_that_does_not_fit_is_refused(
     syntax = () if "--syntax" in options else ("--syntax", project / PROJECT["vars"]["syntax"])
     data, output = project / "training" / "corpus" / "train.jsonl", tmp_path / "model"
     config = ("--config", project / "configs" / "default.cfg")
-    result = run("-m", "spacy_graft", "train", data, *config, "--output", output, *syntax, *options, check=False)
+    result = run_forked("-m", "spacy_graft", "train", data, *config, "--output", output, *syntax, *options, check=False)
     assert result.returncode == 1
     assert message in result.stderr
     assert "--config ngrams" in result.stderr
@@ -168,7 +166,7 @@ def check_metrics_of_sample(path: Path) -> None:
 
 
 def test_the_sample_is_trained_on(project: Path) -> None:
-    run("-m", "spacy", "project", "run", "sample", project)
+    run_project("sample", project)
     check_metrics_of_sample(project / "metrics" / "sample" / "test.json")
 
 
@@ -177,7 +175,7 @@ def sampled(first_run: str, project: Path, tmp_path_factory: pytest.TempPathFact
     """A clone with the syntax pipeline and the sample for corpus."""
     folder = tmp_path_factory.mktemp("sampled") / "clone"
     shutil.copytree(project, folder, ignore=shutil.ignore_patterns("training", "metrics"))
-    run(folder / "scripts" / "corpus.py", folder / "training" / "corpus", "--data", folder / "corpus")
+    run_forked(folder / "scripts" / "corpus.py", folder / "training" / "corpus", "--data", folder / "corpus")
     return folder
 
 
@@ -231,5 +229,5 @@ def test_assets_are_not_fetched_unasked() -> None:
         assert asset["extra"]
         assert asset["url"].startswith("https://")
         assert re.fullmatch(r"[0-9a-f]{32}", asset["checksum"])
-    result = run("-m", "spacy", "project", "assets", REPOSITORY, check=False)
+    result = run_forked("-m", "spacy", "project", "assets", REPOSITORY, check=False)
     assert "No assets specified" in result.stdout

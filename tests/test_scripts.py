@@ -19,7 +19,7 @@ from typing import Any
 import pytest
 import spacy
 
-from conftest import REPOSITORY, Record, run, write_jsonl
+from conftest import REPOSITORY, Record, run_forked, write_jsonl
 
 pytestmark = pytest.mark.slow
 
@@ -49,7 +49,7 @@ def rows_of(folder: Path) -> dict[str, list[Record]]:
 
 
 def corpus(output: Path, data: object, *arguments: str) -> dict[str, list[Record]]:
-    run(SCRIPTS / "corpus.py", output, "--data", data, *arguments)
+    run_forked(SCRIPTS / "corpus.py", output, "--data", data, *arguments)
     return rows_of(output)
 
 
@@ -110,7 +110,7 @@ def test_reviews_are_read_from_the_archive(tmp_path: Path) -> None:
 def test_bad_data_gives_a_one_line_error(tmp_path: Path, files: dict[str, Any], message: str) -> None:
     for name, records in files.items():
         write_jsonl(tmp_path / name, records)
-    result = run(SCRIPTS / "corpus.py", tmp_path / "out", "--data", tmp_path, check=False)
+    result = run_forked(SCRIPTS / "corpus.py", tmp_path / "out", "--data", tmp_path, check=False)
     assert result.returncode == 1
     assert result.stderr.startswith("error: ")
     assert result.stderr.count("\n") == 1
@@ -119,7 +119,7 @@ def test_bad_data_gives_a_one_line_error(tmp_path: Path, files: dict[str, Any], 
 
 
 def test_missing_data_gives_a_one_line_error(tmp_path: Path) -> None:
-    result = run(SCRIPTS / "corpus.py", tmp_path / "out", "--data", tmp_path / "none", check=False)
+    result = run_forked(SCRIPTS / "corpus.py", tmp_path / "out", "--data", tmp_path / "none", check=False)
     assert result.returncode == 1
     assert result.stderr.startswith("error: ")
     assert "none" in result.stderr
@@ -137,7 +137,7 @@ def archive(tmp_path: Path, scripts: None) -> Path:
 
 
 def test_a_wheel_with_the_correct_checksum_is_unpacked(archive: Path, tmp_path: Path) -> None:
-    run(SCRIPTS / "unpack.py", archive, tmp_path / "out")
+    run_forked(SCRIPTS / "unpack.py", archive, tmp_path / "out")
     assert (tmp_path / "out" / "a" / "meta.json").read_text(encoding="utf-8") == "{}"
 
 
@@ -145,7 +145,7 @@ def test_an_altered_wheel_is_refused(archive: Path, tmp_path: Path) -> None:
     """It is still a valid archive, so that only the checksum is wrong."""
     with zipfile.ZipFile(archive, "a") as wheel:
         wheel.writestr("a/more.py", "")
-    result = run(SCRIPTS / "unpack.py", archive, tmp_path / "out", check=False)
+    result = run_forked(SCRIPTS / "unpack.py", archive, tmp_path / "out", check=False)
     assert result.returncode == 1
     assert result.stderr.startswith(f"error: {archive} is damaged or was changed")
     assert hashlib.sha256(archive.read_bytes()).hexdigest() in result.stderr
@@ -159,7 +159,7 @@ def test_a_wheel_without_a_checksum_is_refused(archive: Path, tmp_path: Path, su
     path.unlink()
     if sums is not None:
         path.write_text(sums, encoding="utf-8")
-    result = run(SCRIPTS / "unpack.py", archive, tmp_path / "out", check=False)
+    result = run_forked(SCRIPTS / "unpack.py", archive, tmp_path / "out", check=False)
     assert result.returncode == 1
     assert f"{path} has no checksum of {archive.name}" in result.stderr
     assert not (tmp_path / "out").exists()
@@ -257,7 +257,7 @@ def test_notebooks_store_what_their_cells_print_and_show(tmp_path: Path) -> None
     cells = [{"cell_type": "code", "source": source.splitlines(keepends=True)} for source in sources]
     path = tmp_path / "hello.ipynb"
     path.write_text(json.dumps({"cells": [{"cell_type": "markdown", "source": ["# Hello"]}, *cells]}))
-    run(SCRIPTS / "notebooks.py", path)
+    run_forked(SCRIPTS / "notebooks.py", path)
     text, quiet, loud = json.loads(path.read_text(encoding="utf-8"))["cells"]
     assert "outputs" not in text
     assert quiet["outputs"] == []

@@ -18,7 +18,7 @@ import spacy
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 
-from conftest import REPOSITORY, run
+from conftest import REPOSITORY, run_forked, run_project
 
 EWT = REPOSITORY.parent / "shared" / "data" / "ud_english_ewt"
 SCRIPTS = REPOSITORY / "scripts"
@@ -140,7 +140,7 @@ def test_treebanks_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.slow
 def test_missing_treebanks_are_one_line(tmp_path: Path) -> None:
-    result = run(SCRIPTS / "treebank.py", tmp_path / "none", tmp_path / "out", check=False)
+    result = run_forked(SCRIPTS / "treebank.py", tmp_path / "none", tmp_path / "out", check=False)
     assert result.returncode == 1
     assert result.stderr.startswith("error: ")
     assert result.stderr.count("\n") == 1
@@ -190,11 +190,11 @@ def test_the_workflow_makes_a_wheel(tmp_path: Path) -> None:
         config = re.sub(rf"^{name} = .*", f"{name} = {value}", config, flags=re.MULTILINE)
     (project / "configs").mkdir()
     (project / "configs" / "syntax.cfg").write_text(config, encoding="utf-8")
-    run("-m", "spacy", "project", "run", "syntax", project, "--vars.ewt", data)
+    run_project("syntax", project, "--vars.ewt", data)
     figures = json.loads((project / "metrics" / "syntax.json").read_text(encoding="utf-8"))
     assert figures["gold words"]["token_f"] == 1.0
     (made,) = (project / "assets").glob("*.whl")
-    run(SCRIPTS / "unpack.py", made, tmp_path / "unpacked")
+    run_forked(SCRIPTS / "unpack.py", made, tmp_path / "unpacked")
     assert (tmp_path / "unpacked" / NAME / "__init__.py").exists()
     with zipfile.ZipFile(made) as archive:
         assert f"{NAME}/__init__.py" in archive.namelist()

@@ -25,7 +25,18 @@ from spacy.language import Language
 from spacy.training import Example
 from thinc.api import Config
 
-from conftest import CONFIG, PATH, REPOSITORY, WORDS, Record, make_example, make_nlp, make_records, run, write_jsonl
+from conftest import (
+    CONFIG,
+    PATH,
+    REPOSITORY,
+    WORDS,
+    Record,
+    make_example,
+    make_nlp,
+    make_records,
+    run_forked,
+    write_jsonl,
+)
 from spacy_graft.cli import common
 from spacy_graft.cli.common import PIPELINE_FILES, Terminated, held_back, quoted, terminated_in_order
 from spacy_graft.cli.train import LabelsFound, colours_on_terminals, delete, plain_label, replacing, shipped_configs
@@ -96,7 +107,7 @@ def test_it_is_the_training_of_spacy(tmp_path: Path, corpus: Path) -> None:
     """With the config that it has written, and from spaCy documents as from JSON lines."""
     for name, form in (("lines", "train.jsonl.gz"), ("docs", "train.spacy")):
         train(corpus / form, "--dev", corpus / "dev.jsonl", "--output", tmp_path / name, *SHORT)
-    run("-m", "spacy", "train", tmp_path / "lines" / "config.cfg", "--output", tmp_path / "again")
+    run_forked("-m", "spacy", "train", tmp_path / "lines" / "config.cfg", "--output", tmp_path / "again")
     expected = trained(tmp_path / "lines")[1].to_bytes()
     assert trained(tmp_path / "again")[1].to_bytes() == expected
     assert trained(tmp_path / "docs")[1].features() == trained(tmp_path / "lines")[1].features()
@@ -640,16 +651,16 @@ def test_scores_without_annotation_are_left_out(fitted: Language) -> None:
 
 @pytest.mark.slow
 def test_evaluate_of_spacy_names_the_command(model: Path, corpus: Path, tmp_path: Path) -> None:
-    result = run("-m", "spacy", "evaluate", model, corpus / "dev.jsonl", check=False)
+    result = run_forked("-m", "spacy", "evaluate", model, corpus / "dev.jsonl", check=False)
     assert result.returncode == 1
     assert "use spacy-graft evaluate MODEL DATA" in result.stderr
 
 
 @pytest.mark.slow
 def test_a_config_of_spacy_trains(corpus: Path, tmp_path: Path) -> None:
-    run("-m", "spacy", "init", "config", tmp_path / "config.cfg", "-p", "textcat_graft", "--lang", "xx")
+    run_forked("-m", "spacy", "init", "config", tmp_path / "config.cfg", "-p", "textcat_graft", "--lang", "xx")
     paths = ("--paths.train", corpus / "train.spacy", "--paths.dev", corpus / "dev.spacy")
-    result = run("-m", "spacy", "train", tmp_path / "config.cfg", "--output", tmp_path, *paths)
+    result = run_forked("-m", "spacy", "train", tmp_path / "config.cfg", "--output", tmp_path, *paths)
     assert "eval_frequency is 200" in result.stderr
     _, component = trained(tmp_path)
     assert component.report is not None
@@ -661,7 +672,7 @@ def test_a_config_of_spacy_trains(corpus: Path, tmp_path: Path) -> None:
 def test_a_config_of_init_config_takes_documents_of_spacy(corpus: Path, tmp_path: Path) -> None:
     call("init-config", tmp_path / "config.cfg", "--lang", "xx", "--size", "small")
     paths = ("--paths.train", corpus / "train.spacy", "--paths.dev", corpus / "dev.spacy")
-    run("-m", "spacy", "train", tmp_path / "config.cfg", "--output", tmp_path, *paths, "--training.max_steps", 3)
+    run_forked("-m", "spacy", "train", tmp_path / "config.cfg", "--output", tmp_path, *paths, "--training.max_steps", 3)
     cats = spacy.load(tmp_path / "model-best")("a goal in extra time").cats
     assert max(cats, key=cats.__getitem__) == "sport"
 

@@ -13,7 +13,7 @@ import spacy
 from spacy.language import Language
 from spacy.util import registry
 
-from conftest import CONFIG, Record, make_examples, make_nlp, make_records, run, train_fully
+from conftest import CONFIG, Record, make_examples, make_nlp, make_records, run, run_forked, train_fully
 from spacy_graft.files import replace_folder
 from spacy_graft.pipeline import whole_save
 from spacy_graft.pipeline.textcat import TextCatGraft
@@ -168,7 +168,7 @@ def test_an_untrained_pipeline_is_not_written(
 @pytest.mark.slow
 def test_spacy_train_that_is_interrupted_at_once_leaves_no_model(corpus: Path, tmp_path: Path) -> None:
     paths = ("--paths.train", corpus / "train.jsonl.gz", "--paths.dev", corpus / "dev.jsonl")
-    result = run("-c", INTERRUPTED, "train", CONFIG, *paths, "--output", tmp_path / "out", check=False)
+    result = run_forked("-c", INTERRUPTED, "train", CONFIG, *paths, "--output", tmp_path / "out", check=False)
     assert result.returncode != 0
     assert "Traceback" not in result.stderr
     assert "is not written: 'textcat_graft' has not done a training step." in result.stderr
