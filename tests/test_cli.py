@@ -32,6 +32,7 @@ from typer.testing import CliRunner, Result
 import spacy_graft
 from conftest import (
     CONFIG,
+    PATH,
     REPOSITORY,
     TELLING,
     WORDS,
@@ -1284,11 +1285,11 @@ def test_components_of_different_names_are_compared(tmp_path: Path, train_record
 
 def test_a_component_is_judged_by_its_own_labels(tmp_path: Path, train_records: list[Record]) -> None:
     """Not by those of a later component with labels of the same names."""
-    nlp = spacy.blank("en")
+    nlp = spacy.blank("xx")
     others = {"food": "music", "music": "sport", "sport": "food"}
     wrong = [{**record, "label": others[record["label"]]} for record in train_records]
     for name, records in (("right", train_records), ("wrong", wrong)):
-        nlp.add_pipe("textcat_graft", name=name, config={"features": WORDS, "keep_corpus": True})
+        nlp.add_pipe("textcat_graft", name=name, config={"features": WORDS, "learner": PATH, "keep_corpus": True})
         with nlp.select_pipes(enable=[name]):
             spacy_graft.fit(nlp, make_examples(nlp, records))
     nlp.to_disk(tmp_path / "two")
@@ -1315,7 +1316,7 @@ def test_a_component_that_reads_labels_of_an_earlier_one_is_judged_with_it(
     )
     nlp = train_fully(make_nlp(), train_records)
     block = {"@graft_features": "spacy_graft.DocAttributes.v1", "extensions": ["topic"]}
-    nlp.add_pipe("textcat_graft", name="second", config={"features": {"topic": block}})
+    nlp.add_pipe("textcat_graft", name="second", config={"features": {"topic": block}, "learner": PATH})
     with nlp.select_pipes(disable=["textcat_graft"]):
         spacy_graft.fit(nlp, [first(example) for example in make_examples(nlp, train_records)])
     nlp.to_disk(tmp_path / "chain")

@@ -109,7 +109,7 @@ def test_other_functions_take_pairs_as_well(train_records: list[Record]) -> None
     component = nlp.get_pipe("textcat_graft_multilabel")
     assert isinstance(component, TextCatGraft)
     examples = make_examples(nlp, train_records)
-    assert spacy_graft.label_errors(nlp, pairs) == spacy_graft.label_errors(nlp, examples)
+    assert spacy_graft.label_errors(nlp, pairs[:60]) == spacy_graft.label_errors(nlp, examples[:60])
     assert component.edit(deny=["salt"], examples=pairs[:60], nlp=nlp).report.converged
     assert spacy_graft.calibrate(nlp, pairs[60:], temperature=False).thresholds
     found, expected = (spacy_graft.significance(nlp, given, permutations=19, level=0.5) for given in (pairs, examples))

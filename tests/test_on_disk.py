@@ -23,7 +23,7 @@ from spacy.training import Example
 from thinc.api import Config
 
 from naive import stream_of
-from spacy_graft import Grafting, GraftTextClassifier, files, fit
+from spacy_graft import Grafting, GraftingPath, GraftTextClassifier, files, fit
 from spacy_graft.extract import texts
 from spacy_graft.extract.streams import Stream
 from spacy_graft.index import on_disk, sums
@@ -525,8 +525,9 @@ def test_an_estimator_has_the_same_model(tmp_path):
     rng = np.random.default_rng(0)
     texts = ["".join(rng.choice(list("abcde "), 30)) for _ in range(60)]
     labels = ["+" if "ab" in text else "-" for text in texts]
-    expected = GraftTextClassifier(min_df=1).fit(texts, labels)
-    model = GraftTextClassifier(min_df=1).fit(iter(texts), labels, shards=OnDisk(2, str(tmp_path)))
+    learner = GraftingPath(steps=5)
+    expected = GraftTextClassifier(learner, min_df=1).fit(texts, labels)
+    model = GraftTextClassifier(learner, min_df=1).fit(iter(texts), labels, shards=OnDisk(2, str(tmp_path)))
     assert model.features() == expected.features()
     np.testing.assert_array_equal(model.predict_proba(texts), expected.predict_proba(texts))
 

@@ -460,6 +460,18 @@ def test_the_package_offers_fit_and_nothing_it_has_not() -> None:
 # What an error leaves
 
 
+def rows_of(records: list[Record]) -> list[tuple[str, str]]:
+    return [(record["text"], record["label"]) for record in records]
+
+
+@pytest.fixture(scope="module")
+def nlp_of_rows(train_records: list[Record]) -> Language:
+    """A pipeline that fits that fail must leave as it is."""
+    nlp = make_nlp()
+    spacy_graft.fit(nlp, rows_of(train_records))
+    return nlp
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -471,11 +483,9 @@ def test_the_package_offers_fit_and_nothing_it_has_not() -> None:
     ],
 )
 def test_a_fit_that_fails_leaves_the_model(
-    arguments: dict[str, Any], message: str, train_records: list[Record]
+    arguments: dict[str, Any], message: str, nlp_of_rows: Language, train_records: list[Record]
 ) -> None:
-    nlp = make_nlp()
-    rows = [(record["text"], record["label"]) for record in train_records]
-    spacy_graft.fit(nlp, rows)
+    nlp, rows = nlp_of_rows, rows_of(train_records)
     component = component_of(nlp)
     before, cats, cfg = component.report, nlp("roast potatoes and salt").cats, dict(component.cfg)
     with pytest.raises(ValueError, match=message):
