@@ -14,7 +14,7 @@ import spacy
 from spacy.tokens import DocBin
 from thinc.api import Config
 
-from conftest import CONFIG, REPOSITORY, Record, run_forked, write_jsonl
+from conftest import CONFIG, REPOSITORY, Record, run, run_forked, write_jsonl
 from lexicons import write_sentiwordnet, write_wordnet
 from spacy_graft.pipeline.textcat import TextCatGraft
 
@@ -175,7 +175,7 @@ def test_package_is_installed_and_loaded(model: Path, tmp_path: Path) -> None:
     target = tmp_path / "installed"
     run_forked("-m", "pip", "install", wheel, "--quiet", "--no-deps", "--no-index", "--target", target)
     code = "import spacy; print(spacy.load('en_grafted')('salt and sugar').cats['food'])"
-    assert float(run_forked("-c", code, PYTHONPATH=str(target)).stdout) > 0.5
+    assert float(run("-c", code, PYTHONPATH=str(target)).stdout) > 0.5
     meta = json.loads((target / "en_grafted" / "meta.json").read_text())
     assert any(requirement.startswith("spacy-graft>=") for requirement in meta["requirements"])
 
