@@ -403,6 +403,7 @@ def test_few_long_texts_are_in_memory_at_a_time(fitted: Language, monkeypatch: p
     assert number == 10
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name == "nt", reason="a shell of Unix")
 @pytest.mark.parametrize("program", ["spacy_graft", "spacy graft"])
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
