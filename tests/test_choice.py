@@ -205,6 +205,7 @@ def test_a_fit_that_starts_again_is_judged_at_all_points(options: dict[str, Any]
     assert chosen[0] == chosen[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("retrain", [False, True])
 @pytest.mark.parametrize("options", [{}, {"max_features": 5}, {"penalty": "l2", "l1_min_ratio": 0.5}])
 def test_nothing_is_concluded_while_documents_come(

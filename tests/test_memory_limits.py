@@ -40,6 +40,7 @@ def run_fit(learner: Any, data: TrainingData) -> None:
     fit.solution()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", LEARNERS)
 @pytest.mark.parametrize("exclusive", [True, False])
 @pytest.mark.parametrize(("n", "labels"), [(2000, 40), (20000, 3), (20000, 2)])

@@ -65,6 +65,7 @@ def test_the_examples_of_the_docstring():
 HOSTILE = ["İstanbul'da\tbir", "", " ", "\r\n\n  two\xa0spaces", "👩‍🔬 a\u0000b", "ΌΛΑ καλά", "naïve ﬁne", "日本語の文"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", [LEARNER, PATH, CoordinateAscent()], ids=["point", "path", "ascent"])
 @pytest.mark.parametrize("within_words", [False, True])
 @pytest.mark.parametrize("lowercase", [False, True])
