@@ -155,17 +155,12 @@ def parsed_lock(text: str, graft: TextCatGraft) -> tuple[str, str, float]:
 
 def scores_of(nlp: Language, graft: TextCatGraft, examples: list[Example] | None) -> dict[str, float]:
     """Return the component's scores on a corpus, if there is one, that are numbers; the examples stay as they are."""
-    from spacy.training import Example
-
-    from ..pipeline.components import later_components_disabled
+    from ..pipeline.annotation import annotated_before
+    from ..pipeline.fit import scores_on
 
     if examples is None:
         return {}
-    with later_components_disabled(nlp, graft):
-        # nlp.evaluate would take the scores of an earlier graft component where this one has none.
-        docs = nlp.pipe(example.predicted.copy() for example in examples)
-        scored = [Example(doc, example.reference) for doc, example in zip(docs, examples, strict=True)]
-    scores = graft.score(scored)
+    scores = scores_on(graft, list(annotated_before(nlp, graft, examples)))
     names = ("cats_score", "cats_micro_f", "cats_macro_f")
     return {name: float(scores[name]) for name in names if scores.get(name) is not None}
 
