@@ -26,7 +26,6 @@ import catalogue
 import numpy as np
 import pytest
 import spacy
-import spacy.cli
 import typer.testing
 from hypothesis import settings
 from spacy.language import Language
@@ -202,6 +201,7 @@ def run_forked(
 
 def run_project(*arguments: object, check: bool = True, **environment: str) -> subprocess.CompletedProcess[str]:
     """``spacy project run`` in this process, with its commands run by :func:`run_forked`."""
+    from spacy.cli import app
 
     def run_command(command: list[str], **_: Any) -> None:
         result = run_forked(*command[1:], check=False, folder=os.getcwd(), **environment)
@@ -213,7 +213,7 @@ def run_project(*arguments: object, check: bool = True, **environment: str) -> s
     command = ["project", "run", *map(str, arguments)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("weasel.cli.run.run_command", run_command)
-        invoked = typer.testing.CliRunner().invoke(spacy.cli.app, command)
+        invoked = typer.testing.CliRunner().invoke(app, command)
     result = subprocess.CompletedProcess(command, invoked.exit_code, invoked.stdout, invoked.stderr)
     return checked(result) if check else result
 
