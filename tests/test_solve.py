@@ -14,6 +14,7 @@ from scipy import sparse
 from naive import dense_optimum, log_loss
 from spacy_graft.extract.kernels import transposed
 from spacy_graft.index.columns import concatenated, reordered
+from spacy_graft.solve import columns as solve_columns
 from spacy_graft.solve import dense as dense_module
 from spacy_graft.solve import design as design_module
 from spacy_graft.solve import kernels
@@ -181,8 +182,11 @@ def of_random_pairs(columns, rng, n_labels):
 def test_columns_of_bits_are_those_of_lists(seed):
     rng, parts, n = random_columns(seed)
     lists, columns = concatenated(parts), joined_columns([packed_columns(part, n) for part in parts])
-    for found, expected in zip(columns.lists(), lists, strict=True):
-        np.testing.assert_array_equal(found, expected, strict=True)
+    for unpacked in (solve_columns.UNPACKED, 200):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(solve_columns, "UNPACKED", unpacked)
+            for found, expected in zip(columns.lists(), lists, strict=True):
+                np.testing.assert_array_equal(found, expected, strict=True)
     assert columns.n_entries == len(lists[1])
     assert columns.are_bits.any()
     assert not columns.are_bits.all()

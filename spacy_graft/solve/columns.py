@@ -16,6 +16,8 @@ from .vector_kernels import pack_columns
 DENSE = 1 / 8
 #: Documents of a number of bits.
 WORD = 32
+#: Bits that are unpacked at a time: into a byte each, and 16 more where one is set.
+UNPACKED = 2**20
 
 
 class PackedColumns(NamedTuple):
@@ -49,7 +51,7 @@ class PackedColumns(NamedTuple):
         here = slice(self.starts[row], self.starts[row + 1])
         documents = self.entries[here]
         if self.are_bits[row]:
-            documents = np.flatnonzero(np.unpackbits(documents.view(np.uint8), bitorder="little"))
+            documents = documents_of(documents[None])
         elif len(self.values):
             return documents, self.values[here]
         return documents, np.ones(len(documents))
@@ -58,15 +60,14 @@ class PackedColumns(NamedTuple):
         """All as lists."""
         if not self.are_bits.any():
             return self[:3]
-        n_entries = np.diff(self.starts)
-        of_bits = {row: self.column(row)[0].astype(np.int32) for row in np.flatnonzero(self.are_bits).tolist()}
+        n_entries, are_lists = np.diff(self.starts), ~self.are_bits
+        bits = self.entries[np.repeat(self.are_bits, n_entries)].reshape(np.count_nonzero(self.are_bits), -1)
         lengths = n_entries.copy()
-        lengths[self.are_bits] = [len(documents) for documents in of_bits.values()]
-        starts, are_entries = starts_of(lengths), np.repeat(~self.are_bits, n_entries)
-        documents, are_lists = np.empty(starts[-1], np.int32), np.repeat(~self.are_bits, lengths)
-        documents[are_lists] = self.entries[are_entries]
-        for row, of_column in of_bits.items():
-            documents[starts[row] : starts[row + 1]] = of_column
+        lengths[self.are_bits] = np.bitwise_count(bits.view(np.uint32)).sum(axis=1, dtype=np.int64)
+        starts, are_entries = starts_of(lengths), np.repeat(are_lists, n_entries)
+        are_lists = np.repeat(are_lists, lengths)
+        documents = np.empty(starts[-1], np.int32)
+        documents[are_lists], documents[~are_lists] = self.entries[are_entries], documents_of(bits)
         values = np.ones(len(documents) if len(self.values) else 0)
         if len(values):
             values[are_lists] = self.values[are_entries]
@@ -82,6 +83,14 @@ class PackedColumns(NamedTuple):
     def reordered(self, order: np.ndarray) -> PackedColumns:
         """The columns in another order (int64)."""
         return PackedColumns(*reordered(self[:3], order), self.are_bits[order])
+
+
+def documents_of(bits: np.ndarray) -> np.ndarray:
+    """The documents of columns of bits (columns, n), one column after the other: int32."""
+    n_rows = max(UNPACKED // max(WORD * bits.shape[1], 1), 1)
+    parts = (bits[first : first + n_rows].view(np.uint8) for first in range(0, len(bits), n_rows))
+    found = [np.nonzero(np.unpackbits(part, axis=1, bitorder="little"))[1].astype(np.int32) for part in parts]
+    return np.concatenate([np.empty(0, np.int32), *found])
 
 
 def packed_columns(columns: Columns, n_documents: int) -> PackedColumns:

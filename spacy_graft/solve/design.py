@@ -61,7 +61,9 @@ class Matrix(NamedTuple):
 
     def ranges(self, lanes: np.ndarray, n_threads: int) -> list[tuple[int, int]]:
         """Begins and ends of ranges of rows that take about as long as one another."""
-        n_ranges = 1 if n_threads == 1 or len(self.entries) * lanes.shape[1] < THREADS_FROM else 4 * n_threads
+        if n_threads == 1 or len(self.entries) * lanes.shape[1] < THREADS_FROM:
+            return [(0, self.n_rows)]
+        n_ranges = 4 * n_threads
         parts = np.arange(n_ranges) * (len(self.entries) / n_ranges)
         return list(pairwise([*np.searchsorted(self.starts, parts).tolist(), self.n_rows]))
 
