@@ -51,7 +51,7 @@ class PackedColumns(NamedTuple):
         here = slice(self.starts[row], self.starts[row + 1])
         documents = self.entries[here]
         if self.are_bits[row]:
-            documents = documents_of(documents[None])
+            documents = documents_of_bits(documents[None])
         elif len(self.values):
             return documents, self.values[here]
         return documents, np.ones(len(documents))
@@ -67,7 +67,7 @@ class PackedColumns(NamedTuple):
         starts, are_entries = starts_of(lengths), np.repeat(are_lists, n_entries)
         are_lists = np.repeat(are_lists, lengths)
         documents = np.empty(starts[-1], np.int32)
-        documents[are_lists], documents[~are_lists] = self.entries[are_entries], documents_of(bits)
+        documents[are_lists], documents[~are_lists] = self.entries[are_entries], documents_of_bits(bits)
         values = np.ones(len(documents) if len(self.values) else 0)
         if len(values):
             values[are_lists] = self.values[are_entries]
@@ -85,7 +85,7 @@ class PackedColumns(NamedTuple):
         return PackedColumns(*reordered(self[:3], order), self.are_bits[order])
 
 
-def documents_of(bits: np.ndarray) -> np.ndarray:
+def documents_of_bits(bits: np.ndarray) -> np.ndarray:
     """The documents of columns of bits (columns, n), one column after the other: int32."""
     n_rows = max(UNPACKED // max(WORD * bits.shape[1], 1), 1)
     parts = (bits[first : first + n_rows].view(np.uint8) for first in range(0, len(bits), n_rows))
