@@ -236,7 +236,8 @@ def label_sets(y: Any, classes: list[Any]) -> list[set[Any]]:
     if matrix is not None and matrix.shape[1] == len(classes):
         rows = matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
         return [{classes[k] for k in np.flatnonzero(row).tolist()} for row in rows]
-    return [{as_python(label) for label in labels} for labels in collections_of(y)]
+    rows = np.asarray(y) if hasattr(y, "__array__") else y  # as in training: of Arrow, labels alone are no strings
+    return [{as_python(label) for label in labels} for labels in collections_of(rows)]
 
 
 def indicator_of(y: Any, multilabel: bool) -> np.ndarray | scipy.sparse.csr_array | None:

@@ -10,6 +10,7 @@ import pickle
 import re
 import warnings
 import weakref
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -631,6 +632,26 @@ def test_columns_that_only_numpy_can_read_are_documents_and_labels() -> None:
 
     model = GraftTextClassifier(LEARNER, analyzer="char").fit(Column(TEXTS), Column(LABELS))
     np.testing.assert_array_equal(model.predict_proba(Column(TEXTS)), fitted().predict_proba(TEXTS))
+
+
+def test_collections_that_only_numpy_can_read_are_scored_as_they_were_trained() -> None:
+    """As those of Arrow, whose lists have scalars of its own in place of strings."""
+
+    class Column:
+        def __init__(self, values: list[list[str]]) -> None:
+            self.values = values
+
+        def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+            values = np.empty(len(self.values), object)
+            values[:] = [np.array(value, object) for value in self.values]
+            return values
+
+        def __iter__(self) -> Iterator[list[object]]:
+            return iter([[object() for _ in value] for value in self.values])
+
+    sets = [[label] if i % 4 else [] for i, label in enumerate(LABELS)]
+    model = GraftTextClassifier(LEARNER, multilabel=True).fit(TEXTS, Column(sets))
+    assert model.score(TEXTS, Column(sets)) == model.score(TEXTS, sets) > 0.0
 
 
 def test_a_sparse_matrix_is_no_list_of_documents() -> None:
