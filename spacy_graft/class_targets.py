@@ -274,8 +274,10 @@ def indicator_of(y: Any, multilabel: bool) -> np.ndarray | scipy.sparse.csr_arra
     if not np.isin(values, (0, 1)).all():
         if multilabel and (are_lists or values.shape[1] == 1):
             return None
+        row, column = np.argwhere(~np.isin(values, (0, 1)))[0]
         raise ValueError(
-            f"y has the shape {values.shape}: it must be a matrix of zeros and ones, with a column for each label."
+            f"y has the shape {values.shape}: it must be a matrix of zeros and ones, with a column for each label, but "
+            f"document {row} has {values[row, column]} in column {column}."
         )
     return values
 
