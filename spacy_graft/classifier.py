@@ -283,7 +283,13 @@ class LinearClassifier(ClassifierMixin, LearnerEstimator, SealedEstimator):
         if not len(predicted):
             raise ValueError("There are no documents to score: X is empty.")
         if self._matrix_dtype is not None:
-            matrix = y.toarray() if scipy.sparse.issparse(y) else np.asarray(y)
+            try:
+                matrix = y.toarray() if scipy.sparse.issparse(y) else np.asarray(y)
+            except ValueError as error:  # of rows that differ in length
+                raise ValueError(
+                    f"y must be a matrix of the shape {predicted.shape}, as in training, but its rows are of different "
+                    f"lengths, as collections of labels are."
+                ) from error
             if matrix.shape != predicted.shape:
                 raise ValueError(f"y must be a matrix of the shape {predicted.shape}, but has {matrix.shape}.")
             right = (predicted == matrix).all(axis=1)

@@ -40,7 +40,7 @@ from .matrices import (
     require_numbers,
     require_readable,
 )
-from .messages import listed
+from .messages import listed, listed_in_part
 from .model.item_matching import Members, add_item_scores
 from .model.matching import Blocks
 from .model.snapshot import Snapshot, snapshot_of_solution
@@ -258,7 +258,10 @@ class ItemSpace:
                 f"(The model has {len(self.names)} items, but the matrix has {matrix.shape[1]} columns.)"
             )
         if columns is not None and columns != self._expected_columns(columns):
-            raise ValueError("The feature names should match those that were passed during fit.")
+            raise ValueError(
+                f"The feature names should match those that were passed during fit. "
+                f"{difference_of_names(columns, self._expected_columns(columns))}"
+            )
         if columns is None and self.columns is not None:
             warnings.warn(
                 f"X does not have valid feature names, but {self.owner} was fitted with feature names", stacklevel=3
@@ -482,6 +485,16 @@ def item_solution(snapshot: Snapshot, numbers: Words) -> Solution:
 def are_names(values: list[Any]) -> bool:
     """Whether these are different strings."""
     return all(isinstance(value, str) for value in values) and len(set(values)) == len(values)
+
+
+def difference_of_names(columns: Sequence[str], expected: Sequence[str]) -> str:
+    """Say in what the names of columns differ from those that are expected."""
+    of_x, of_fit = set(columns), set(expected)
+    new, missing = [name for name in columns if name not in of_fit], [name for name in expected if name not in of_x]
+    if not new and not missing:
+        return "They must be in the same order as they were in fit."
+    parts = (("unseen at fit time", new), ("seen at fit time, yet now missing", missing))
+    return " ".join(f"Feature names {what}: {listed_in_part(names)}." for what, names in parts if names)
 
 
 def symbols_of_rows(matrix: scipy.sparse.csr_array) -> tuple[np.ndarray, np.ndarray]:

@@ -332,8 +332,10 @@ def test_a_data_frame_names_the_items():
     assert model.n_features_in_ == 6
     assert "a × b" in model.get_feature_names_out()
     assert model.predict(table).tolist() == LABELS
-    with pytest.raises(ValueError, match="feature names should match"):
+    with pytest.raises(ValueError, match=r"feature names should match .* in the same order as"):
         model.predict(table[list("fedcba")])
+    with pytest.raises(ValueError, match=r"unseen at fit time: 'z'\. .*seen at fit time, yet now missing: 'b'\.$"):
+        model.predict(table.rename(columns={"b": "z"}))
     assert not hasattr(model.fit(MATRIX, LABELS), "feature_names_in_")
 
 
@@ -838,6 +840,9 @@ def test_targets_of_another_kind_have_no_score():
             named.score(X, sparse(np.eye(3)[[0, 1, 2] * 10]))
     with pytest.raises(ValueError, match="y has a list"):
         named.score(X, [["a"], ["b"], ["c"]] * 10)
+    of_matrix = GraftClassifier().fit(X, X.astype(int))
+    with pytest.raises(ValueError, match=r"y must be a matrix of the shape \(30, 3\), .* of different lengths"):
+        of_matrix.score(X, [["a"], ["b", "c"], []] * 10)
 
 
 def test_columns_of_targets_may_have_another_order():
