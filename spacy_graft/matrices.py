@@ -344,8 +344,11 @@ def numbered_groups(
     Raises
     ------
     ValueError
-        If there is not one group for each member, one is not hashable, or one is NaN.
+        If there is not one group for each member, one is not hashable, or one is NaN; or if groups have no order.
     """
+    require_readable(name, groups)
+    if isinstance(groups, Mapping):
+        raise ValueError(f"{name} must be a list with a value for each {member}, but is {groups!r:.60}.")
     places: dict[Hashable, int] = {}
     try:
         given: Any = [None] * n if groups is None else groups
