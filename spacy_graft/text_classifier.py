@@ -36,7 +36,8 @@ from .held_out import (
 )
 from .index.places import IndexPlace
 from .item_model import checked_learner, finished_fit, started_fit
-from .messages import listed
+from .matrices import require_readable
+from .messages import count, listed
 from .options import check_flags
 from .strengths import choices_of, first_ridge, first_strengths, with_best_strengths
 from .text_model import VECTORS_READER, ReadTexts, TextModel, TextSpace, documents_of, vectors_reader
@@ -347,6 +348,7 @@ class GraftTextClassifier(LinearClassifier):
         flags = {name: getattr(self, name) for name in ("lowercase", "reverse_complement", "ends")}
         check_flags(type(self).__name__, **flags)
         given: Any = self.analyzer
+        require_readable("analyzer", given)
         is_one = isinstance(given, str) or callable(given) or not isinstance(given, Iterable)
         analyzers: list[Any] = [given] if is_one else list(given)
         if not analyzers:
@@ -367,8 +369,8 @@ class GraftTextClassifier(LinearClassifier):
             return [value] * len(names)
         if len(value) != len(names):
             raise ValueError(
-                f"GraftTextClassifier: {option} has {len(value)} values, but there are {len(names)} analyzers: "
-                f"{listed(names)}."
+                f"GraftTextClassifier: {option} has {count(len(value), 'value')}, but there "
+                f"{'is' if len(names) == 1 else 'are'} {count(len(names), 'analyzer')}: {listed(names)}."
             )
         return list(value)
 

@@ -601,6 +601,8 @@ def test_a_single_string_is_refused_whatever_the_weights():
             "analyzer must return a list of strings for each document, but returned None",
         ),
         ({"analyzer": ["char", "word"], "min_df": [1, 2, 3]}, "min_df has 3 values, but there are 2 analyzers"),
+        ({"analyzer": "char", "penalty_factor": [1.0, 2.0]}, "has 2 values, but there is 1 analyzer: 'char'"),
+        ({"analyzer": {"char", "word"}, "min_df": [2, 3]}, "analyzer is a set, which has no order: give a list"),
         ({"min_df": 0}, "min_df must be an integer of at least 1, but is 0"),
         ({"max_length": 0}, "max_length must be an integer of at least 1, but is 0"),
         ({"penalty_factor": -1.0}, "penalty_factor must be a number above 0, but is -1.0"),
