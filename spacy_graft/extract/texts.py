@@ -370,12 +370,15 @@ def strings_of(documents: Sequence[Any]) -> Sequence[str]:
     """The documents, which must be strings."""
     for number, document in enumerate(documents):
         if not isinstance(document, str):
-            hint = "Leave it out, or give an empty string."
+            kind, hint = "", "Leave it out, or give an empty string."
             if isinstance(document, bytes | bytearray):
                 hint = "Decode it, or use analyzer='byte'."
             elif getattr(document, "ndim", 0):
                 hint = "Give one column of a table, or join its columns."
-            raise DocumentKindError(number, f"must be a string, but is {document!r:.60}. {hint}")
+            elif hasattr(document, "__len__") or isinstance(document, int | np.integer):
+                kind = f" ({type(document).__name__})"  # that of a Doc is not to be seen
+                hint = "Give its text, or an analyzer that reads it: 'integer' or a function."
+            raise DocumentKindError(number, f"must be a string, but is {document!r:.60}{kind}. {hint}")
     return documents
 
 
