@@ -214,6 +214,7 @@ def expected_labels(y: Any, classes: list[Any]) -> list[Any]:
     if scipy.sparse.issparse(y):
         raise ValueError("Each document has one label, but y is a sparse matrix.")
     labels = single_labels(one_column(y))
+    require_no_missing_label((label,) for label in labels)
     if len({isinstance(label, str) for label in [*labels, *classes]}) == 2 and set(classes).isdisjoint(labels):
         raise ValueError(
             f"y must have labels such as the model was trained on ({listed(classes[:3])}), but the first is "
@@ -237,7 +238,9 @@ def label_sets(y: Any, classes: list[Any]) -> list[set[Any]]:
         rows = matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
         return [{classes[k] for k in np.flatnonzero(row).tolist()} for row in rows]
     rows = np.asarray(y) if hasattr(y, "__array__") else y  # as in training: of Arrow, labels alone are no strings
-    return [{as_python(label) for label in labels} for labels in collections_of(rows)]
+    sets = [{as_python(label) for label in labels} for labels in collections_of(rows)]
+    require_no_missing_label(sets)
+    return sets
 
 
 def indicator_of(y: Any, multilabel: bool) -> np.ndarray | scipy.sparse.csr_array | None:
@@ -274,12 +277,30 @@ def indicator_of(y: Any, multilabel: bool) -> np.ndarray | scipy.sparse.csr_arra
     if not np.isin(values, (0, 1)).all():
         if multilabel and (are_lists or values.shape[1] == 1):
             return None
-        row, column = np.argwhere(~np.isin(values, (0, 1)))[0]
-        raise ValueError(
-            f"y has the shape {values.shape}: it must be a matrix of zeros and ones, with a column for each label, but "
-            f"document {row} has {values[row, column]} in column {column}."
-        )
+        require_zeros_and_ones(values)
     return values
+
+
+def require_zeros_and_ones(matrix: np.ndarray) -> None:
+    """Raise a ValueError if a matrix of targets has something else, such as a missing value."""
+    if matrix.dtype.kind == "O":
+        allowed = np.array([is_real_number(value) and value in (0, 1) for value in matrix.flat], np.bool_)
+        allowed = allowed.reshape(matrix.shape)
+    else:
+        allowed = np.isin(matrix, (0, 1))
+    if not allowed.all():
+        row, column = np.argwhere(~allowed)[0]
+        raise ValueError(
+            f"y has the shape {matrix.shape}: it must be a matrix of zeros and ones, with a column for each label, but "
+            f"document {row} has {matrix[row, column]} in column {column}."
+        )
+
+
+def require_no_missing_label(rows: Iterable[Iterable[Any]]) -> None:
+    """Raise a ValueError if a label of a document is missing: it would count as a wrong prediction."""
+    for number, labels in enumerate(rows):
+        if any(label is None or is_missing(label) for label in labels):
+            raise ValueError(f"Input y contains NaN: a label of document {number} is missing.")
 
 
 def one_column(y: Any) -> Any:

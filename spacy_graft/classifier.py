@@ -10,7 +10,15 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import scipy.sparse
 
-from .class_targets import ClassTargets, expected_labels, label_sets, require_targets, restored_labels, saved_labels
+from .class_targets import (
+    ClassTargets,
+    expected_labels,
+    label_sets,
+    require_targets,
+    require_zeros_and_ones,
+    restored_labels,
+    saved_labels,
+)
 from .estimator_files import SealedEstimator, kept_params
 from .estimators import ClassifierMixin, LearnerEstimator, require_fitted
 from .extract.texts import DocumentKindError
@@ -276,7 +284,7 @@ class LinearClassifier(ClassifierMixin, LearnerEstimator, SealedEstimator):
         ------
         ValueError
             If ``y`` or ``sample_weight`` is not of as many documents, there are none, or all weights are 0; if ``y``
-            has another kind of labels than the model.
+            has another kind of labels than the model, or some are missing.
         """
         require_targets(y)
         predicted = self.predict(X)
@@ -292,6 +300,7 @@ class LinearClassifier(ClassifierMixin, LearnerEstimator, SealedEstimator):
                 ) from error
             if matrix.shape != predicted.shape:
                 raise ValueError(f"y must be a matrix of the shape {predicted.shape}, but has {matrix.shape}.")
+            require_zeros_and_ones(matrix)
             right = (predicted == matrix).all(axis=1)
         else:
             if self._exclusive:

@@ -845,6 +845,20 @@ def test_targets_of_another_kind_have_no_score():
         of_matrix.score(X, [["a"], ["b", "c"], []] * 10)
 
 
+@pytest.mark.parametrize("missing", [None, float("nan"), pd.NA])
+def test_missing_labels_are_no_wrong_predictions(missing: object) -> None:
+    X = np.eye(2)[[0, 1] * 10]
+    named = GraftClassifier().fit(X, ["a", "b"] * 10)
+    of_sets = GraftClassifier(multilabel=True).fit(X, [["a"], ["b"]] * 10)
+    for model, y in ((named, ["a", missing] * 10), (of_sets, [["a"], ["b", missing]] * 10)):
+        with pytest.raises(ValueError, match="Input y contains NaN: a label of document 1 is missing"):
+            model.score(X, y)
+    of_matrix = GraftClassifier().fit(X, X.astype(int))
+    assert of_matrix.score(X, X.astype(object)) == of_matrix.score(X, X.astype(bool)) == 1.0
+    with pytest.raises(ValueError, match=r"matrix of zeros and ones, .* document 1 has (None|nan|<NA>) in column 0"):
+        of_matrix.score(X, [[1, 0], [missing, 1]] * 10)
+
+
 def test_columns_of_targets_may_have_another_order():
     X = np.eye(3)[[0, 1, 2] * 10]
     model = GraftClassifier(multilabel=True).fit(X, [["a"], ["b"], ["a", "c"]] * 10)
