@@ -221,7 +221,8 @@ class GraftRanker(LearnerEstimator, SealedEstimator):
             For each candidate, whether it is the correct one of its group: 1 or True, else 0. Several correct
             candidates share the target; other numbers are their shares, in any unit.
         groups : iterable of hashable, optional
-            The group of each candidate, in any order; by default all are of one. A group of one candidate says nothing.
+            The group of each candidate, in any order; by default all are of one, with a warning if several of them are
+            correct. A group of one candidate says nothing.
         names : sequence of str, optional
             Names of the columns of a matrix; by default those of a DataFrame, or their numbers.
         sample_weight : sequence of float, optional
@@ -244,6 +245,13 @@ class GraftRanker(LearnerEstimator, SealedEstimator):
         grouped = Groups(groups, n_documents(candidates))
         shares = grouped.shares(targets_of(y))
         grouped.require_a_choice()
+        if groups is None and (n_correct := np.count_nonzero(shares)) > 1:
+            warnings.warn(
+                f"GraftRanker is trained without groups: all {len(shares):,} candidates, of which {n_correct:,} are "
+                f"correct, are taken for one group. Give groups: scikit-learn needs metadata routing to pass them on. "
+                f"If there is only one, give the same for each candidate.",
+                stacklevel=2,
+            )
         weights = grouped.weights(sample_weight)
         require_memory_for(len(shares), 1, exclusive=False)
         order = grouped.order

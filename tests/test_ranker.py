@@ -411,6 +411,7 @@ NOT_FOR_GROUPS = {
 
 
 @pytest.mark.filterwarnings("ignore:The trained model has no features")
+@pytest.mark.filterwarnings("ignore:GraftRanker is trained without groups")  # as the checks do
 def test_it_is_an_estimator_of_scikit_learn():
     results = check_estimator(GraftRanker(), expected_failed_checks=NOT_FOR_GROUPS, on_skip=None)
     assert {result["check_name"] for result in results if result["status"] == "failed"} == set()
@@ -434,6 +435,8 @@ def test_forgotten_groups_are_told_of(tmp_path):
     ranker.save(tmp_path / "ranker")
     with pytest.warns(UserWarning, match="trained on 2 groups, but is scored without groups"):
         GraftRanker.load(tmp_path / "ranker").score(items, y)
+    with pytest.warns(UserWarning, match="trained without groups: all 4 candidates, of which 2 are correct, are taken"):
+        GridSearchCV(GraftRanker(Grafting(l1=0.1)), {"degree": [1, 2]}, cv=[([0, 1, 2, 3], [0, 1])]).fit(items, y)
     # The candidates of one choice need none.
     assert ranker.predict(items[:2]).tolist() == [True, False]
 
