@@ -527,6 +527,16 @@ def test_labels_in_the_config_hold(train_records: list[Record]) -> None:
     assert component_of(nlp).cfg["positive_label"] == "food"
 
 
+def test_labels_in_the_config_hold_after_the_component_is_in_another_pipeline(train_records: list[Record]) -> None:
+    """Both share the component, whose name spaCy makes that in the other one."""
+    nlp = make_nlp()
+    nlp.config["initialize"]["components"]["textcat_graft"] = {"labels": ["sport", "music", "food"]}
+    spacy.blank("xx").add_pipe("textcat_graft", name="topic", source=nlp)
+    spacy_graft.fit(nlp, [(record["text"], record["label"]) for record in train_records])
+    assert component_of(nlp).labels == ("sport", "music", "food")
+    assert component_of(nlp).name == "textcat_graft"
+
+
 @pytest.mark.parametrize("factory", ["textcat_graft", "textcat_graft_multilabel"])
 def test_labels_in_the_config_in_single_quotes(factory: str, train_records: list[Record]) -> None:
     """They are a string there, of which spaCy would give the letters."""

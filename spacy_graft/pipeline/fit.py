@@ -24,7 +24,7 @@ from ..strengths import first_strengths
 from ..threads import limited_threads
 from .annotation import annotated_before, documents_before
 from .card import add_card
-from .components import graft_component
+from .components import graft_component, graft_components
 from .folds import cross_validated, splits_of
 from .judging import can_judge, warn_of_unknown
 from .labelled import DocumentLabels, LabelledDocuments, LabelledTexts, examples_of, unlabelled_examples
@@ -118,7 +118,8 @@ def fit(
         If a label has no positive document.
     """
     component = graft_component(nlp)
-    component.vocab = nlp.vocab  # with a source in another pipeline, add_pipe leaves it that of the source
+    # add_pipe(source=...) shares the component: its vocab is that of the source, its name in the source the new one.
+    component.vocab, component.name = nlp.vocab, next(iter(graft_components(nlp)))
     of_labels = settings_of_labels(nlp, component)
     given = training_examples(nlp, component, examples, labels, of_labels.get("labels", ()))
     train = given if isinstance(given, LabelledTexts) else list(annotated_before(nlp, component, given))
