@@ -87,6 +87,21 @@ def test_edits_are_saved_shown_and_obeyed_in_training():
     assert component.constraints.deny == ("salt",)
 
 
+def test_documents_that_a_memory_zone_would_forget_are_not_kept():
+    """A component that had them could not be saved any more. The kept ones are there already."""
+    nlp, component = trained()
+    before = component.to_bytes(exclude=["vocab"])
+    with nlp.memory_zone():
+        examples = make_examples(nlp, [{**record, "text": f"{record['text']} unheard"} for record in RECORDS])
+        with pytest.raises(ValueError, match="a memory zone forgets them when it ends"):
+            component.edit(deny=["goal"], examples=examples)
+        assert component.to_bytes(exclude=["vocab"]) == before
+        component.edit(deny=["salt"])
+    del examples
+    loaded = make_nlp(learner=L1, keep_corpus=True).get_pipe("textcat_graft").from_bytes(component.to_bytes())
+    assert weights_of(loaded) == weights_of(component)
+
+
 def test_edits_are_taken_back_after_loading(tmp_path):
     """The config of the learner has them too."""
     nlp, component = trained()

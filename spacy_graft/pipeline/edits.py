@@ -130,6 +130,7 @@ def training_corpus(
             f"[components.{component.name}] before training. To remove denied features only and leave all other "
             f"weights as they are, without a certificate: edit(..., resolve=False), or --no-resolve."
         )
+    component.require_lasting_words()
     corpus = ExtractedCorpus(component.blocks, component.target_reader())
     remedy = "Training documents that are pairs of a text and its labels need the pipeline: edit(..., nlp=nlp)."
     read = only_examples(examples, remedy) if nlp is None else annotated_before(nlp, component, examples)

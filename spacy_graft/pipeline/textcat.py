@@ -270,8 +270,8 @@ class TextCatGraft(TrainablePipe):
         ------
         ValueError
             If nothing is changed; if no feature of the documents matches a pattern or a name, or there is no such label
-            or block; if constraints contradict each other; if the learner has none; or if the documents are not known.
-            The component stays what it was.
+            or block; if constraints contradict each other; if the learner has none; if the documents are not known; or
+            if those given are to be kept beyond a memory zone. The component stays what it was.
         """
         from .edits import edited
 
@@ -350,7 +350,7 @@ class TextCatGraft(TrainablePipe):
             raise TypeError(Errors.E930.format(method=f"{type(self).__name__}.initialize", obj=type(get_examples)))
         if isinstance(labels, str):
             labels = initialization.labels_of_string(self.name, labels)
-        self._require_lasting_words()
+        self.require_lasting_words()
         if nlp is not None:
             require_batch_size(nlp)
         in_loop = is_loop_of_spacy(get_examples)
@@ -396,7 +396,8 @@ class TextCatGraft(TrainablePipe):
         for label in labels:
             self._append_label(label)
 
-    def _require_lasting_words(self) -> None:
+    def require_lasting_words(self) -> None:
+        """Raise a ValueError if a memory zone would forget the words of documents that are to be kept."""
         if self.keep_corpus and self.vocab.in_memory_zone:  # type: ignore[attr-defined]  # not in spaCy's stub
             raise ValueError(
                 f"[{self.name}] keep_corpus keeps the words of the training documents, but a memory zone forgets them "
@@ -454,7 +455,7 @@ class TextCatGraft(TrainablePipe):
         examples = list(examples)
         validate_examples(examples, f"{type(self).__name__}.update")
         self.require_initialized()
-        self._require_lasting_words()
+        self.require_lasting_words()
         if self.training is None:
             self.training = self._resumed_training("It cannot be trained on more documents")
         self.training.add_examples(words_added(examples, self.blocks, self.vocab))
