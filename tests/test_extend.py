@@ -279,6 +279,26 @@ def test_a_label_can_be_added_before_the_first_step(train_records: list[Record])
     assert set(nlp("salt").cats) == {"food", "music", "sport", "new"}
 
 
+def test_a_label_is_added_to_a_loaded_model_before_the_first_step(train_records: list[Record]) -> None:
+    """What is saved then can be loaded, without documents of fewer labels."""
+    nlp = make_nlp(keep_corpus=True)
+    examples = make_examples(nlp, train_records[:30])
+    nlp.initialize(lambda: examples)
+    component_of(nlp).update(examples[:3])
+    saved = nlp.to_bytes()
+    for label in (None, "new"):
+        loaded = make_nlp(keep_corpus=True)
+        with pytest.warns(UserWarning, match="saved before its first training step"):
+            loaded.from_bytes(saved)
+        assert loaded.to_bytes() == saved
+        if label is None:
+            component_of(loaded).add_label("new")
+            saved = loaded.to_bytes()
+    assert component_of(loaded).labels == ("food", "music", "sport", "new")
+    loaded.update([*make_examples(loaded, train_records[:30]), make_example(loaded, "something", {"new": 1.0})])
+    assert len(component_of(loaded).kept_corpus or ()) == 31
+
+
 def test_a_label_with_an_unpaired_surrogate_changes_nothing(train_records: list[Record]) -> None:
     nlp = make_nlp()
     spacy_graft.fit(nlp, make_examples(nlp, train_records))

@@ -16,6 +16,7 @@ from ..graft.constraints import Constraints
 from ..graft.report import Report
 from ..messages import count, listed
 from ..model.sealing import seal, unseal
+from ..model.snapshot import REPORT
 from ..model.sparse_linear import SNAPSHOT, SparseLinear, snapshot_of
 from ..model.table import damaged_model, pack_message, unpack_message
 from .corpus import ExtractedCorpus
@@ -197,7 +198,8 @@ def parts_of(component: TextCatGraft, excluded: set[str]) -> dict[str, bytes]:
         warn_of_pending(component)
         check_vectors(component)
         parts[MODEL] = component.model.to_bytes()
-        if component.keep_corpus and component.corpus is not None:
+        # Before the first step, what has been read of the documents belongs to no model, and is read again.
+        if component.keep_corpus and component.corpus is not None and REPORT in notes_of(component.model):
             parts[CORPUS] = pack_message(component.corpus.to_dict(component.vocab.strings))
     return parts
 
