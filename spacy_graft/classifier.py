@@ -474,7 +474,7 @@ class GraftClassifier(LinearClassifier):
         names : sequence of str, optional
             Names of the columns of a matrix; by default those of a DataFrame, or their numbers.
         sample_weight : sequence of float, optional
-            The example weight of each document. Documents of weight 0 are left out.
+            The example weight of each document in the loss. Documents of weight 0 are left out.
         network : callable, optional
             Graph of the network penalty: which items are expected to have similar weights, and which opposite ones. A
             graph builder of ``@graft_graphs``, or any function from a

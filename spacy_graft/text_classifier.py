@@ -230,7 +230,7 @@ class GraftTextClassifier(LinearClassifier):
             A label for each document; with ``multilabel``, a collection of labels, or a mapping of labels to zeros and
             ones. Or a matrix of zeros and ones (n_documents, n_labels).
         sample_weight : sequence of float, optional
-            The example weight of each document. Documents of weight 0 are left out.
+            The example weight of each document in the loss. Documents of weight 0 are left out.
         vectors : WordVectors or callable, optional
             Vectors of words, or one of the sources of ``@graft_vectors``: the mean of the vectors of a document's words
             is added to its n-grams. Words are those of the analyzer ``"word"`` or of a function, which must be among
