@@ -477,6 +477,14 @@ def test_a_calibration_holds_where_training_goes_on(learner: dict[str, Any], tra
     assert component.report.temperature == 6.0
 
 
+def test_errors_after_a_component_was_renamed_have_its_name(train_records: list[Record]) -> None:
+    nlp = train_fully(make_nlp(keep_corpus=True), train_records[:40])
+    component_of(nlp).end_training()
+    nlp.rename_pipe("textcat_graft", "topic")
+    with pytest.raises(ValueError, match=r"^\[topic\] .* list them in \[initialize.components.topic\] labels"):
+        nlp.update([make_example(nlp, "something", {"unheard": 1.0})])
+
+
 def test_a_refused_update_adds_nothing(train_records: list[Record]) -> None:
     nlp = train_fully(make_nlp(keep_corpus=True), train_records[:40])
     component = component_of(nlp)

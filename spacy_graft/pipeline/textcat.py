@@ -490,6 +490,7 @@ class TextCatGraft(TrainablePipe):
                 f"point of the path to train it to. Nothing is changed. Use the learner that it was trained by, or "
                 f"initialize it again with old and new documents."
             )
+        self.kept_corpus.reader = self.target_reader()  # the component may have been renamed
         return ResumedTraining(self.kept_corpus, self.steered_learner, self.vocab.strings, self.report)
 
     def finish_update(self, sgd: Optimizer | None = None) -> None:
