@@ -68,7 +68,7 @@ class ClassTargets:
             values = scipy.sparse.csr_array(indicator) if has_many_labels(n, n_labels, False) else indicator
             return cls(np.arange(n_labels), values.astype(np.float64), False, indicator.dtype)
         if multilabel:
-            rows, labels = sets_and_labels(collections_of(np.asarray(y) if hasattr(y, "__array__") else y))
+            rows, labels = sets_and_labels(collections_of(y))
             return cls(as_classes(labels), has_label(rows, labels, False), False)
         values = one_column(y)
         rows, labels = sets_and_labels([(label,) for label in single_labels(values)])
@@ -169,7 +169,9 @@ def require_targets(y: Any) -> None:
 
 def collections_of(y: Iterable[Any]) -> list[Iterable[Any]]:
     """The labels of documents, as collections of them or as mappings to zeros and ones; else a ValueError."""
-    return [labels_that_hold(number, value) for number, value in enumerate(y)]
+    # The scalars of Arrow are no strings.
+    rows = np.asarray(y) if hasattr(y, "__array__") else y
+    return [labels_that_hold(number, value) for number, value in enumerate(rows)]
 
 
 def labels_that_hold(number: int, value: Any) -> Iterable[Any]:
@@ -214,7 +216,7 @@ def expected_labels(y: Any, classes: list[Any]) -> list[Any]:
     if scipy.sparse.issparse(y):
         raise ValueError("Each document has one label, but y is a sparse matrix.")
     labels = single_labels(one_column(y))
-    require_no_missing_label((label,) for label in labels)
+    checked_sets((label,) for label in labels)
     if len({isinstance(label, str) for label in [*labels, *classes]}) == 2 and set(classes).isdisjoint(labels):
         raise ValueError(
             f"y must have labels such as the model was trained on ({listed(classes[:3])}), but the first is "
@@ -237,10 +239,7 @@ def label_sets(y: Any, classes: list[Any]) -> list[set[Any]]:
     if matrix is not None and matrix.shape[1] == len(classes):
         rows = matrix if isinstance(matrix, np.ndarray) else matrix.toarray()
         return [{classes[k] for k in np.flatnonzero(row).tolist()} for row in rows]
-    rows = np.asarray(y) if hasattr(y, "__array__") else y  # as in training: of Arrow, labels alone are no strings
-    sets = [{as_python(label) for label in labels} for labels in collections_of(rows)]
-    require_no_missing_label(sets)
-    return sets
+    return checked_sets(collections_of(y))
 
 
 def indicator_of(y: Any, multilabel: bool) -> np.ndarray | scipy.sparse.csr_array | None:
@@ -274,16 +273,15 @@ def indicator_of(y: Any, multilabel: bool) -> np.ndarray | scipy.sparse.csr_arra
         return None
     if values.shape[1] < least:
         return None
-    if not np.isin(values, (0, 1)).all():
-        if multilabel and (are_lists or values.shape[1] == 1):
-            return None
-        require_zeros_and_ones(values)
+    if multilabel and (are_lists or values.shape[1] == 1) and not np.isin(values, (0, 1)).all():
+        return None
+    require_zeros_and_ones(values)
     return values
 
 
 def require_zeros_and_ones(matrix: np.ndarray) -> None:
     """Raise a ValueError if a matrix of targets has something else, such as a missing value."""
-    if matrix.dtype.kind == "O":
+    if matrix.dtype.kind == "O":  # pandas' missing value cannot be compared
         allowed = np.array([is_real_number(value) and value in (0, 1) for value in matrix.flat], np.bool_)
         allowed = allowed.reshape(matrix.shape)
     else:
@@ -294,13 +292,6 @@ def require_zeros_and_ones(matrix: np.ndarray) -> None:
             f"y has the shape {matrix.shape}: it must be a matrix of zeros and ones, with a column for each label, but "
             f"document {row} has {matrix[row, column]} in column {column}."
         )
-
-
-def require_no_missing_label(rows: Iterable[Iterable[Any]]) -> None:
-    """Raise a ValueError if a label of a document is missing: it would count as a wrong prediction."""
-    for number, labels in enumerate(rows):
-        if any(label is None or is_missing(label) for label in labels):
-            raise ValueError(f"Input y contains NaN: a label of document {number} is missing.")
 
 
 def one_column(y: Any) -> Any:
@@ -340,14 +331,19 @@ def problem_of_label(label: Any) -> str | None:
 def sets_and_labels(y: list[Any]) -> tuple[list[set[Any]], list[Any]]:
     """The labels of each document, and all labels, sorted; a ValueError if there are some that are none."""
     try:
-        rows = [{as_python(label) for label in value} for value in y]
-        labels = set().union(*rows)
-        if any(map(problem_of_label, labels)):
-            number, label = next((i, label) for i, row in enumerate(rows) for label in row if problem_of_label(label))
-            raise ValueError(str(problem_of_label(label)).format(number=number))
-        return rows, sorted(labels)
+        rows = checked_sets(y)
+        return rows, sorted(set().union(*rows))
     except TypeError as error:
         raise ValueError(f"Labels must be hashable, and of one type that can be sorted: {error}.") from error
+
+
+def checked_sets(y: Iterable[Iterable[Any]]) -> list[set[Any]]:
+    """The labels of each document; a ValueError if there are some that are none."""
+    rows = [{as_python(label) for label in value} for value in y]
+    if any(map(problem_of_label, set().union(*rows))):
+        number, label = next((i, label) for i, row in enumerate(rows) for label in row if problem_of_label(label))
+        raise ValueError(str(problem_of_label(label)).format(number=number))
+    return rows
 
 
 def has_label(rows: list[set[Any]], labels: list[Any], exclusive: bool) -> np.ndarray | scipy.sparse.csr_array:

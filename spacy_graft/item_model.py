@@ -490,11 +490,12 @@ def are_names(values: list[Any]) -> bool:
 def difference_of_names(columns: Sequence[str], expected: Sequence[str]) -> str:
     """Say in what the names of columns differ from those that are expected."""
     of_x, of_fit = set(columns), set(expected)
-    new, missing = [name for name in columns if name not in of_fit], [name for name in expected if name not in of_x]
-    if not new and not missing:
-        return "They must be in the same order as they were in fit."
-    parts = (("unseen at fit time", new), ("seen at fit time, yet now missing", missing))
-    return " ".join(f"Feature names {what}: {listed_in_part(names)}." for what, names in parts if names)
+    found = {
+        "Names that fit did not have": [name for name in columns if name not in of_fit],
+        "Missing": [name for name in expected if name not in of_x],
+    }
+    differences = [f"{what}: {listed_in_part(names)}." for what, names in found.items() if names]
+    return " ".join(differences or ["They are the same in another order."])
 
 
 def symbols_of_rows(matrix: scipy.sparse.csr_array) -> tuple[np.ndarray, np.ndarray]:

@@ -118,8 +118,8 @@ def fit(
         If a label has no positive document.
     """
     component = graft_component(nlp)
-    # add_pipe(source=...) shares the component: its vocab is that of the source, its name in the source the new one.
-    component.vocab, component.name = nlp.vocab, next(iter(graft_components(nlp)))
+    # A component that add_pipe(source=...) shares has the vocab of one pipeline, and the name that it has in the other.
+    component.vocab, (component.name,) = nlp.vocab, graft_components(nlp)
     of_labels = settings_of_labels(nlp, component)
     given = training_examples(nlp, component, examples, labels, of_labels.get("labels", ()))
     train = given if isinstance(given, LabelledTexts) else list(annotated_before(nlp, component, given))

@@ -60,17 +60,17 @@ class PackedColumns(NamedTuple):
         """All as lists."""
         if not self.are_bits.any():
             return self[:3]
-        n_entries, are_lists = np.diff(self.starts), ~self.are_bits
-        bits = self.entries[np.repeat(self.are_bits, n_entries)].reshape(np.count_nonzero(self.are_bits), -1)
+        n_entries = np.diff(self.starts)
+        of_bits = np.repeat(self.are_bits, n_entries)
+        bits = self.entries[of_bits].reshape(np.count_nonzero(self.are_bits), -1)
         lengths = n_entries.copy()
         lengths[self.are_bits] = np.bitwise_count(bits.view(np.uint32)).sum(axis=1, dtype=np.int64)
-        starts, are_entries = starts_of(lengths), np.repeat(are_lists, n_entries)
-        are_lists = np.repeat(are_lists, lengths)
+        starts, from_bits = starts_of(lengths), np.repeat(self.are_bits, lengths)
         documents = np.empty(starts[-1], np.int32)
-        documents[are_lists], documents[~are_lists] = self.entries[are_entries], documents_of_bits(bits)
+        documents[from_bits], documents[~from_bits] = documents_of_bits(bits), self.entries[~of_bits]
         values = np.ones(len(documents) if len(self.values) else 0)
         if len(values):
-            values[are_lists] = self.values[are_entries]
+            values[~from_bits] = self.values[~of_bits]
         return starts, documents, values
 
     def some(self, chosen: np.ndarray) -> PackedColumns:
