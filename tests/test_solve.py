@@ -306,6 +306,23 @@ def test_minimum_of_the_quadratic_model(seed, n_labels):
         assert model.change(Point(weights, intercepts, dense, scores)) >= at_minimum - 1e-11
 
 
+def test_a_model_at_its_tolerance_needs_no_curvature():
+    """Of many labels with few documents, models that are only judged are a quarter of all."""
+    _, model = quadratic(0, 2)
+    assert model.violation() > 0.0
+    assert not {"variances", "curvature", "intercept_curvature", "dense_curvature"} & set(vars(model))
+
+
+def test_a_matrix_without_entries_joins_nothing():
+    coupling = Coupling.of_matrix(sparse.csr_array(np.diag([1.0, 0.0, 0.0])))
+    assert not coupling.is_none
+    for none in (coupling.some(np.array([1, 2])), Coupling.none(2)):
+        assert none.is_none
+        assert not none.is_operator
+        assert none.penalty(np.ones(2)) == 0.0
+        np.testing.assert_array_equal(none.block(np.arange(2)), np.zeros((2, 2)))
+
+
 @given(seeds, st.integers(1, 3), st.booleans())
 def test_conjugate_gradients_solve_the_face(seed, n_labels, blocks):
     matrix, model = quadratic(seed, n_labels)

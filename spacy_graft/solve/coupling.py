@@ -28,43 +28,45 @@ class Coupling:
 
     Attributes
     ----------
-    matrix : csr_array of float64 (pairs, pairs), or Operator
-        Q. Coordinate descent needs its rows, so that under L1 it is written down.
+    matrix : csr_array of float64 (pairs, pairs), or Operator, optional
+        Q; None if it is 0. Coordinate descent needs its rows, so that under L1 it is written down.
     diagonal : float64 (pairs)
         Of Q; of an operator an upper bound, which preconditions.
     """
 
-    matrix: sparse.csr_array | Operator
+    matrix: sparse.csr_array | Operator | None
     diagonal: np.ndarray
 
     @classmethod
     def none(cls, n_pairs: int) -> Coupling:
         """Pairs that nothing joins."""
-        return cls(sparse.csr_array((n_pairs, n_pairs)), np.zeros(n_pairs))
+        return cls(None, np.zeros(n_pairs))
 
     @classmethod
     def of_matrix(cls, matrix: sparse.csr_array) -> Coupling:
-        return cls(matrix, matrix.diagonal())
+        return cls(matrix if matrix.nnz else None, matrix.diagonal())
 
     def penalty(self, weights: np.ndarray) -> float:
         """wᵀ Q w."""
+        if self.matrix is None:
+            return 0.0
         if not isinstance(self.matrix, sparse.csr_array):
             return self.matrix.value(weights)
-        return 0.0 if self.is_none else float(weights @ (self.matrix @ weights))
+        return float(weights @ (self.matrix @ weights))
 
     @property
     def is_none(self) -> bool:
         """Whether nothing joins the pairs."""
-        return isinstance(self.matrix, sparse.csr_array) and not self.matrix.nnz
+        return self.matrix is None
 
     @property
     def is_operator(self) -> bool:
         """Whether Q is not written down."""
-        return not isinstance(self.matrix, sparse.csr_array)
+        return not (self.is_none or isinstance(self.matrix, sparse.csr_array))
 
     def gradient(self, weights: np.ndarray) -> np.ndarray:
         """2 Q w."""
-        if self.is_none:
+        if self.matrix is None:
             return np.zeros(len(weights))
         if isinstance(self.matrix, sparse.csr_array):
             return np.asarray(2.0 * (self.matrix @ weights))
@@ -79,7 +81,7 @@ class Coupling:
         if self.is_none:
             return Coupling.none(len(chosen))
         assert isinstance(self.matrix, sparse.csr_array)
-        return Coupling(self.matrix[chosen][:, chosen], self.diagonal[chosen])
+        return Coupling.of_matrix(self.matrix[chosen][:, chosen])
 
     def block(self, chosen: np.ndarray) -> np.ndarray:
         """Q between some of the pairs: float64 (chosen, chosen); of an operator the diagonal alone."""

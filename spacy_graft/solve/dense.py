@@ -108,6 +108,8 @@ class Dense:
         As if all documents had the mean of their variances (labels, documents), which is exact enough for a
         preconditioner and costs no product with the columns.
         """
+        if not len(self):
+            return np.empty((len(variances), 0))
         return np.maximum(np.outer(variances.mean(axis=1), self.columns.squares) + 2.0 * self.ridge, 1e-12)
 
 

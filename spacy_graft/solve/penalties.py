@@ -118,11 +118,11 @@ class ElasticNet(Penalty):
     positive_factor: float | np.ndarray = 1.0
     negative_factor: float | np.ndarray = 1.0
 
-    @property
+    @cached_property
     def is_smooth(self) -> bool:
         return self.l1 == 0.0 and not any(np.any(limit) for limit in self._limits)
 
-    @property
+    @cached_property
     def _limits(self) -> tuple[np.ndarray, np.ndarray]:
         """What |v| / λ of each sign may be at a weight of 0."""
         # Not 0 times infinity.

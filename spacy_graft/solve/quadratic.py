@@ -144,13 +144,31 @@ class QuadraticModel:
         self.gradient = self.collect(residuals)
         self.intercept_gradient = residuals.sum(axis=1)
         self.dense_gradient = self.dense.collect(residuals)
-        variance = self.loss.variances(self.probabilities)
+
+    # Curvatures are those of a step: a model that is at its tolerance needs none.
+
+    @cached_property
+    def variances(self) -> np.ndarray:
+        """The diagonal of the Hessian in the scores: float64 (labels, documents)."""
+        return self.loss.variances(self.probabilities)
+
+    @cached_property
+    def curvature(self) -> np.ndarray:
+        """The diagonal of the Hessian in the weights: float64 (pairs)."""
         # Bounded away from 0: where every document is certain the model is flat, and the penalty alone decides. Where λ
         # is the deviation of a column of small values, so is its curvature.
         least = 1e-12 * np.minimum(self.active.penalty_weights, 1.0) ** 2
-        self.curvature = np.maximum(self.collect(self.scale * variance, squared=True), least)
-        self.intercept_curvature = np.maximum(variance.sum(axis=1), 1e-12)
-        self.dense_curvature = self.dense.curvature(variance)
+        return np.maximum(self.collect(self.scale * self.variances, squared=True), least)
+
+    @cached_property
+    def intercept_curvature(self) -> np.ndarray:
+        """That in the intercepts: float64 (labels)."""
+        return np.maximum(self.variances.sum(axis=1), 1e-12)
+
+    @cached_property
+    def dense_curvature(self) -> np.ndarray:
+        """That in the dense weights: float64 (labels, n_columns)."""
+        return self.dense.curvature(self.variances)
 
     @cached_property
     def arrays(self) -> kernels.Quadratic:
@@ -175,7 +193,7 @@ class QuadraticModel:
         """The rows of Q; none of an operator, which there is no descent for."""
         matrix = self.coupling.matrix
         if not isinstance(matrix, sparse.csr_array):
-            return np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0)
+            return np.zeros(len(self.active) + 1, np.int32), np.empty(0, np.int32), np.empty(0)
         return matrix.indptr.astype(np.int32, copy=False), matrix.indices.astype(np.int32, copy=False), matrix.data
 
     def collect(self, totals: np.ndarray, squared: bool = False) -> np.ndarray:
@@ -562,9 +580,10 @@ class SingleFace(QuadraticFace):
 
     def network_gradient(self, weights: np.ndarray) -> np.ndarray:
         """That of the coupling, as lanes."""
-        if isinstance(self.coupling.matrix, sparse.csr_array):
+        matrix = self.coupling.matrix
+        if matrix is None or isinstance(matrix, sparse.csr_array):
             return self.lanes(self.coupling.gradient(self.pairs(weights)))
-        gradient = self.coupling.matrix.product_of_lanes(weights)
+        gradient = matrix.product_of_lanes(weights)
         gradient *= 2.0
         return gradient
 
