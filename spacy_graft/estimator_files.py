@@ -11,6 +11,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol, Self
 
+import numpy as np
+
 from .estimators import require_fitted
 from .files import write_whole
 from .graft.constraints import Constraints
@@ -211,8 +213,10 @@ def report_of(snapshot: Snapshot) -> Report:
 
 
 def kept_params(params: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters as they are now: lists and mappings that may be changed later are copied."""
-    return {name: copy(value) if isinstance(value, list | dict) else value for name, value in params.items()}
+    """Parameters as they are now: lists, mappings and arrays that may be changed later are copied."""
+    return {
+        name: copy(value) if isinstance(value, list | dict | np.ndarray) else value for name, value in params.items()
+    }
 
 
 def plain_param(name: str, value: Any) -> Any:
@@ -228,6 +232,8 @@ def plain_param(name: str, value: Any) -> Any:
         return {"type": kind, "settings": asdict(value, dict_factory=settings_of_python)}
     if isinstance(value, Mapping):
         return {str(key): plain_param(f"{name}[{key!r}]", its) for key, its in value.items()}
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
     values = list(value) if isinstance(value, list | tuple) else [value]
     values = list(map(as_python, values))
     if not all(one is None or isinstance(one, str | int | float) for one in values):

@@ -365,6 +365,8 @@ class GraftTextClassifier(LinearClassifier):
     def _for_each(self, option: str, names: list[str]) -> list[Any]:
         """The value of an option for each analyzer."""
         value = getattr(self, option)
+        if hasattr(value, "tolist"):  # an array, or a scalar of NumPy
+            value = value.tolist()
         if not isinstance(value, list | tuple):
             return [value] * len(names)
         if len(value) != len(names):

@@ -12,6 +12,7 @@ import warnings
 import weakref
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import joblib
@@ -607,6 +608,9 @@ def test_a_single_string_is_refused_whatever_the_weights():
         ({"analyzer": "char", "penalty_factor": [1.0, 2.0]}, "has 2 values, but there is 1 analyzer: 'char'"),
         ({"analyzer": {"char", "word"}, "min_df": [2, 3]}, "analyzer is a set, which has no order: give a list"),
         ({"min_df": 0}, "min_df must be an integer of at least 1, but is 0"),
+        ({"min_df": 0.1}, "GraftTextClassifier: min_df must be an integer of at least 1, but is 0.1"),
+        ({"penalty_factor": np.array([1.0, 2.0, 3.0])}, "penalty_factor has 3 values, but there are 2 analyzers"),
+        ({"min_df": np.array([[2, 3], [2, 3]])}, r"min_df must be an integer of at least 1, but is \[2, 3\]"),
         ({"max_length": 0}, "max_length must be an integer of at least 1, but is 0"),
         ({"penalty_factor": -1.0}, "penalty_factor must be a number above 0, but is -1.0"),
         ({"lowercase": "yes"}, "lowercase must be true or false, but is 'yes'"),
@@ -621,6 +625,19 @@ def test_parameters_are_checked_when_a_fit_begins(options, message):
     model = GraftTextClassifier(**options)
     with pytest.raises((ValueError, TypeError), match=message):
         model.fit(TEXTS, LABELS)
+
+
+def test_parameters_of_analyzers_may_be_arrays(tmp_path: Path) -> None:
+    options = {"min_df": [2, 3], "penalty_factor": [2.0, 1.0], "max_length": [3, 2]}
+    expected = GraftTextClassifier(LEARNER, **options).fit(TEXTS, LABELS).predict_proba(TEXTS)
+    arrays = {name: np.array(values) for name, values in options.items()}
+    model = clone(GraftTextClassifier(LEARNER, **arrays)).fit(TEXTS, LABELS)
+    np.testing.assert_array_equal(model.predict_proba(TEXTS), expected)
+    model.min_df[:] = 7  # does not change what has been fitted
+    model.save(tmp_path / "model")
+    loaded = GraftTextClassifier.load(tmp_path / "model")
+    assert loaded.min_df == [2, 3]
+    np.testing.assert_array_equal(loaded.predict_proba(TEXTS), expected)
 
 
 def test_columns_that_only_numpy_can_read_are_documents_and_labels() -> None:

@@ -9,9 +9,12 @@ from ..options import check_counts, check_factors
 from .blocks import Block, ItemBlock, ItemValue, is_ngram_block
 
 
-def check_settings(block: Block) -> None:
-    """Raise a ValueError if ``min_df``, ``max_length`` or ``penalty_factor`` of a new block is no such number."""
-    owner = type(block).__name__
+def check_settings(block: Block, owner: str | None = None) -> None:
+    """Raise a ValueError if ``min_df``, ``max_length`` or ``penalty_factor`` of a new block is no such number.
+
+    ``owner`` is what they are options of, for messages; by default the class of the block.
+    """
+    owner = owner or type(block).__name__
     counts: dict[str, Any] = {"min_df": block.min_df}
     if is_ngram_block(block) and block.max_length is not None:
         counts["max_length"] = block.max_length

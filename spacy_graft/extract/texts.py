@@ -26,6 +26,8 @@ from .streams import Stream, starts_of
 
 OfBatchT = TypeVar("OfBatchT")
 
+#: What the options of readers are parameters of.
+ESTIMATOR_OF_READERS = "GraftTextClassifier"
 #: Options of readers that are true or false.
 FLAGS = "lowercase", "within_words", "reverse_complement", "ends"
 #: Symbols that are read at a time, if no document has more: enough for the weights of a model to stay in the cache.
@@ -84,9 +86,9 @@ class SequenceReader(ABC):
     feature_kind: ClassVar[str]
 
     def __post_init__(self) -> None:
-        check_settings(self)  # type: ignore[arg-type]
+        check_settings(self, ESTIMATOR_OF_READERS)  # type: ignore[arg-type]
         given = {name: getattr(self, name, False) for name in FLAGS}
-        check_flags(type(self).__name__, **given)
+        check_flags(ESTIMATOR_OF_READERS, **given)
 
     @abstractmethod
     def stream(self, documents: Sequence[Any], words: Words, grow: bool) -> Stream:
