@@ -351,6 +351,9 @@ def numbered_groups(
         raise ValueError(f"{name} must be a list with a value for each {member}, but is {groups!r:.60}.")
     places: dict[Hashable, int] = {}
     try:
+    shape = getattr(groups, "shape", (n,))
+    if len(shape) != 1:
+        raise ValueError(f"{name} must have one dimension, a value for each {member}, but has the shape {shape}.")
         given: Any = [None] * n if groups is None else groups
         values = given.tolist() if hasattr(given, "tolist") else given
         numbers = [places.setdefault(value, len(places)) for value in values]

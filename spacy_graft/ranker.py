@@ -398,17 +398,21 @@ class Groups:
         if y.ndim != 1:
             raise ValueError(f"y must have one dimension, a number for each candidate, but has the shape {y.shape}.")
         if len(y) != n:
-            raise ValueError(f"There are {n:,} candidates, but y has {len(y):,} values.")
-        if y.dtype.kind not in "biuf" or not ((y >= 0) & (y <= LARGEST_VALUE)).all():
+            raise ValueError(f"There are {n:,} candidates, but y has {len(y):,} values: give one for each candidate.")
+        allowed = (y >= 0) & (y <= LARGEST_VALUE) if y.dtype.kind in "biuf" else np.zeros(n, np.bool_)
+        if not allowed.all():
+            first = int(np.argmin(allowed))
             raise ValueError(
-                f"y must have a number of at least 0 for each candidate: 1 if it is correct, else 0. The largest is "
-                f"{LARGEST_VALUE:g}."
+                f"y must have a number of at least 0 for each candidate: 1 if it is correct, else 0. That of candidate "
+                f"{first} is {y.tolist()[first]!r:.60}. The largest is {LARGEST_VALUE:g}."
             )
         totals = np.bincount(self.numbers, y, len(self.names))
         if (totals == 0.0).any():
             wrong = np.flatnonzero(totals == 0.0)
             raise ValueError(
                 f"{len(wrong):,} of {len(totals):,} groups have no correct candidate, among them "
+        if n and not totals.any():
+            raise ValueError(f"No candidate is correct: all {n:,} values of y are 0.")
                 f"{listed(self.names[g] for g in wrong[:MOST_NAMED])}: add the correct one, or leave the group out."
             )
         return np.asarray(y / totals[self.numbers])
