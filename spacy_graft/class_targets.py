@@ -16,7 +16,7 @@ from .estimator_files import checked_values
 from .estimators import DataConversionWarning
 from .graft.memory import has_many_labels, require_memory_for
 from .matrices import is_missing, is_real_number, require_readable
-from .messages import listed
+from .messages import level_of_user, listed
 from .model.table import damaged_model
 from .options import as_python
 
@@ -306,7 +306,7 @@ def one_column(y: Any) -> Any:
             "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples,), "
             "for example using ravel().",
             DataConversionWarning,
-            stacklevel=5,
+            stacklevel=level_of_user(),
         )
         values = values.ravel()
     return values

@@ -40,7 +40,7 @@ from .matrices import (
     require_numbers,
     require_readable,
 )
-from .messages import listed, listed_in_part
+from .messages import level_of_user, listed, listed_in_part
 from .model.item_matching import Members, add_item_scores
 from .model.matching import Blocks
 from .model.snapshot import Snapshot, snapshot_of_solution
@@ -264,7 +264,8 @@ class ItemSpace:
             )
         if columns is None and self.columns is not None:
             warnings.warn(
-                f"X does not have valid feature names, but {self.owner} was fitted with feature names", stacklevel=3
+                f"X does not have valid feature names, but {self.owner} was fitted with feature names",
+                stacklevel=level_of_user(),
             )
         return require_numbers(matrix, self.names)
 

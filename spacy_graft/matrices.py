@@ -185,6 +185,8 @@ def item_matrix(
     if not isinstance(documents, Iterable) or getattr(documents, "shape", None) == ():
         raise ValueError(f"X must be a matrix, or have the items of each document, but is {documents!r:.60}.")
     require_readable("X", documents)
+    if hasattr(documents, "to_pylist"):  # of Arrow, whose own scalars are no strings
+        documents = documents.to_pylist()
     indptr, indices, values = [0], [], []
     for i, document in enumerate(documents):
         if isinstance(document, str) or not isinstance(document, Iterable):
@@ -349,11 +351,11 @@ def numbered_groups(
     require_readable(name, groups)
     if isinstance(groups, Mapping):
         raise ValueError(f"{name} must be a list with a value for each {member}, but is {groups!r:.60}.")
-    places: dict[Hashable, int] = {}
-    try:
     shape = getattr(groups, "shape", (n,))
     if len(shape) != 1:
         raise ValueError(f"{name} must have one dimension, a value for each {member}, but has the shape {shape}.")
+    places: dict[Hashable, int] = {}
+    try:
         given: Any = [None] * n if groups is None else groups
         values = given.tolist() if hasattr(given, "tolist") else given
         numbers = [places.setdefault(value, len(places)) for value in values]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
@@ -24,6 +25,14 @@ def other_field(kind: str) -> str:
         f"If it has another name, set {option} (on the command line --{kind}-field; where a config has the corpus, "
         f"--corpora.NAME.{option})."
     )
+
+
+def level_of_user() -> int:
+    """The ``stacklevel`` by which a warning of the calling function shows the line that has called this package."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_globals.get("__name__", "").startswith(f"{__package__}.") and frame.f_back is not None:
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def percentage(share: float) -> str:
