@@ -41,6 +41,7 @@ from .item_model import (
     ScoringModel,
     Space,
     by_falling_weight,
+    checked_input_features,
     checked_learner,
     example_weights,
     finished_fit,
@@ -330,9 +331,12 @@ class LinearClassifier(ClassifierMixin, LearnerEstimator, SealedEstimator):
         return intercepts[1:] - intercepts[:1] if self._is_binary else intercepts - self._common_intercept
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Return the names of the columns of ``coef_``: array of str."""
+        """Return the names of the columns of ``coef_``: array of str.
+
+        ``input_features`` are names for the columns of a matrix that had none in training, as a pipeline gives them.
+        """
         require_fitted(self)
-        return self._model.column_names()
+        return self._model.column_names(checked_input_features(self, input_features))
 
 
 @dataclass(frozen=True)

@@ -99,8 +99,11 @@ class ScoringModel(Protocol):
         If the training documents were a matrix, its columns come first, then the combinations.
         """
 
-    def column_names(self) -> np.ndarray:
-        """Return the names of these columns: array of str."""
+    def column_names(self, given: Sequence[str] | None = None, /) -> np.ndarray:
+        """Return the names of these columns: array of str.
+
+        If the training documents were a matrix whose columns had no names, these may be ``given``.
+        """
 
     def scores(self, documents: Any, /) -> np.ndarray:
         """Return the scores of documents: float64 (n_documents, n_labels)."""
@@ -392,8 +395,11 @@ class ItemModel:
         return self.solution.intercepts
 
     def features(self) -> Iterator[ItemFeature]:
+        return self._named_features(self.names)
+
+    def _named_features(self, names: Sequence[str]) -> Iterator[ItemFeature]:
         for terms, df in zip(self.solution.terms, self.solution.df.tolist(), strict=True):
-            yield ItemFeature(tuple(sorted(self.names[int(term.symbols[0])] for term in terms)), df)
+            yield ItemFeature(tuple(sorted(names[int(term.symbols[0])] for term in terms)), df)
 
     @property
     def items(self) -> np.ndarray:
@@ -411,10 +417,12 @@ class ItemModel:
         shape = (coefficients.shape[0], n_columns + np.count_nonzero(items < 0))
         return scipy.sparse.csr_array((coefficients.data, places[coefficients.indices], coefficients.indptr), shape)
 
-    def column_names(self) -> np.ndarray:
-        names = [str(feature) for feature in self.features()]
+    def column_names(self, given: Sequence[str] | None = None) -> np.ndarray:
+        are_numbered = list(self.names) == default_names(len(self.names))
+        columns = self.names if given is None or not are_numbered else given
+        names = [str(feature) for feature in self._named_features(columns)]
         if self.of_matrix:
-            names = [*self.names, *(names[k] for k in np.flatnonzero(self.items < 0).tolist())]
+            names = [*columns, *(names[k] for k in np.flatnonzero(self.items < 0).tolist())]
         return np.array(names, object)
 
     def scores(self, matrix: scipy.sparse.csr_array) -> np.ndarray:
@@ -583,6 +591,25 @@ def warn_unless_converged(owner: str, learner: Any, report: Report, stacklevel: 
             ConvergenceWarning,
             stacklevel=stacklevel + 1,
         )
+
+
+def checked_input_features(estimator: Any, input_features: Any) -> list[str] | None:
+    """The names that a step before gives to the columns of a matrix; None if X had no columns, or none are given.
+
+    A ValueError if they are not as many as the columns, or others than those of a DataFrame in training.
+    """
+    n_columns = getattr(estimator, "n_features_in_", None)
+    if input_features is None or n_columns is None:
+        return None
+    names = [*input_features]
+    known = getattr(estimator, "feature_names_in_", None)
+    if known is not None and names != known.tolist():
+        raise ValueError(f"input_features is not equal to feature_names_in_. {difference_of_names(names, known)}")
+    if len(names) != n_columns:
+        raise ValueError(
+            f"input_features should have length equal to number of features ({n_columns}), got {len(names)}"
+        )
+    return names
 
 
 def n_documents(documents: Any) -> int:

@@ -22,6 +22,7 @@ from .item_model import (
     ScoringModel,
     Space,
     by_falling_weight,
+    checked_input_features,
     checked_learner,
     example_weights,
     finished_fit,
@@ -345,8 +346,11 @@ class GraftRanker(LearnerEstimator, SealedEstimator):
         return model.by_column(scipy.sparse.csr_array(model.weights.T))
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Return the names of the columns of ``coef_``: array of str."""
-        return self._fitted().column_names()
+        """Return the names of the columns of ``coef_``: array of str.
+
+        ``input_features`` are names for the columns of a matrix that had none in training, as a pipeline gives them.
+        """
+        return self._fitted().column_names(checked_input_features(self, input_features))
 
     def _named_features(self, model: ScoringModel) -> list[CandidateFeature]:
         """The features in the order of the model's weights."""
@@ -407,12 +411,12 @@ class Groups:
                 f"{first} is {y.tolist()[first]!r:.60}. The largest is {LARGEST_VALUE:g}."
             )
         totals = np.bincount(self.numbers, y, len(self.names))
+        if n and not totals.any():
+            raise ValueError(f"No candidate is correct: all {n:,} values of y are 0.")
         if (totals == 0.0).any():
             wrong = np.flatnonzero(totals == 0.0)
             raise ValueError(
                 f"{len(wrong):,} of {len(totals):,} groups have no correct candidate, among them "
-        if n and not totals.any():
-            raise ValueError(f"No candidate is correct: all {n:,} values of y are 0.")
                 f"{listed(self.names[g] for g in wrong[:MOST_NAMED])}: add the correct one, or leave the group out."
             )
         return np.asarray(y / totals[self.numbers])

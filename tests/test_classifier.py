@@ -15,7 +15,7 @@ import scipy.sparse
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
-from sklearn.feature_selection import RFE, SelectFromModel
+from sklearn.feature_selection import RFE, SelectFromModel, SelectKBest
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
@@ -597,6 +597,58 @@ def test_documents_without_weight_are_left_out_of_tables_of_any_kind(kind):
     model = GraftClassifier(Grafting(l1=0.1)).fit(kind(matrix), labels, sample_weight=weights)
     expected = GraftClassifier(Grafting(l1=0.1)).fit(matrix[weights], np.array(labels)[weights])
     np.testing.assert_array_equal(model.coef_.toarray(), expected.coef_.toarray())
+
+
+class ListsOfTable(list):
+    """Lists as Arrow has them: what is in them is no string before it is converted."""
+
+    class Name:
+        def __init__(self, name):
+            self.name = name
+
+    def __iter__(self):
+        return ([self.Name(name) for name in row] for row in super().__iter__())
+
+    def to_pylist(self):
+        return list(super().__iter__())
+
+
+def test_lists_of_a_table_are_items():
+    items, labels = [["a", "b"], ["b"], ["c", "a"], ["c"]] * 10, [0, 1, 0, 1] * 10
+    model = GraftClassifier(Grafting(l1=0.5)).fit(ListsOfTable(items), labels)
+    assert model.get_feature_names_out().tolist() == ["a"]
+    np.testing.assert_array_equal(model.decision_function(ListsOfTable(items)), model.decision_function(items))
+
+
+def test_names_of_columns_come_from_the_step_before():
+    """As in scikit-learn: what had no name in training is called as a pipeline says, anything else keeps its name."""
+    names = list("abcdef")
+    pipeline = make_pipeline(SelectKBest(k=3), GraftClassifier(Grafting(l1=0.5), degree=2)).fit(MATRIX, LABELS)
+    chosen = [names[k] for k in np.flatnonzero(pipeline[0].get_support())]
+    numbered = pipeline[1].get_feature_names_out().tolist()
+    expected = [" × ".join(sorted(chosen[int(k)] for k in name.split(" × "))) for name in numbered]
+    assert len(numbered) > 3
+    assert pipeline.get_feature_names_out(names).tolist() == expected
+    with pytest.raises(ValueError, match=r"length equal to number of features \(3\), got 2"):
+        pipeline[1].get_feature_names_out(names[:2])
+    named = GraftClassifier(Grafting(l1=0.5)).fit(MATRIX, LABELS, names=names)
+    assert named.get_feature_names_out([f"x{k}" for k in range(6)]).tolist() == names
+    of_table = GraftClassifier(Grafting(l1=0.5)).fit(pd.DataFrame(MATRIX, columns=names), LABELS)
+    assert of_table.get_feature_names_out(names).tolist() == names
+    with pytest.raises(ValueError, match=r"not equal to feature_names_in_\. Names that fit did not have: 'g'"):
+        of_table.get_feature_names_out([*names[:5], "g"])
+    of_items = GraftClassifier(Grafting(l1=0.5)).fit([["a"], ["b"]] * 20, ["x", "y"] * 20)
+    assert of_items.get_feature_names_out(["text"]).tolist() == ["a", "b"]
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "decision_function", "score"])
+def test_warnings_of_input_are_of_the_line_of_the_user(method):
+    model = GraftClassifier().fit(pd.DataFrame(MATRIX, columns=list("abcdef")), LABELS)
+    labels = [np.array(LABELS)[:, None]] if method == "score" else []
+    with pytest.warns(UserWarning, match="valid feature names|column-vector") as found:
+        getattr(model, method)(MATRIX, *labels)
+    assert len(found) == 1 + len(labels)
+    assert {warning.filename for warning in found} == {__file__}
 
 
 def test_the_columns_of_a_matrix_are_those_of_coefficients():
