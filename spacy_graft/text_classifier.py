@@ -258,19 +258,20 @@ class GraftTextClassifier(LinearClassifier):
             )
         learner = checked_learner(type(self).__name__, self.learner, self._default_learner)
         counts_words = getattr(learner, "length_normalisation", False)
-        if vectors is None:
-            self._fit(TextSpace(readers, shards, counts_words), X, y, sample_weight)
-            return self
-        reader = vectors_reader(readers)
-        given = self._checked_vectors(vectors).as_written(reader.form)
+        of_vectors: dict[str, Any] = {}
+        if vectors is not None:
+            reader = readers[VECTORS_READER] = vectors_reader(readers)
+            given = self._checked_vectors(vectors).as_written(reader.form)
 
-        def with_vectors(data: TrainingData, read: ReadTexts) -> TrainingData:
-            words = read.streams[VECTORS_READER]
-            columns = (reader.keys(given.words), words.symbols, words.starts)
-            return replace(data, vectors=DocumentVectors.built(VECTORS_READER, given, *columns))
+            def with_vectors(data: TrainingData, read: ReadTexts) -> TrainingData:
+                words = read.streams[VECTORS_READER]
+                columns = (reader.keys(given.words), words.symbols, words.starts)
+                return replace(data, vectors=DocumentVectors.built(VECTORS_READER, given, *columns))
 
-        space = TextSpace({**readers, VECTORS_READER: reader}, shards, counts_words)
-        self._fit(space, X, y, sample_weight, completed=with_vectors)
+            of_vectors["completed"] = with_vectors
+        self._fit(TextSpace(readers, shards, counts_words), X, y, sample_weight, **of_vectors)
+        # Without the words of the training documents, which nothing needs any more and pickle would write.
+        self._space = TextSpace(readers)
         return self
 
     def _trained(self, learner: Any, documents: ReadDocuments) -> tuple[Report, Solution]:

@@ -233,6 +233,8 @@ def test_texts_over_ngrams_items_and_their_products():
     nlp, again = spacy.blank("xx"), pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(model.predict_proba(map(nlp, texts), groups), model.predict_proba(texts, groups))
     np.testing.assert_array_equal(again.predict_proba(texts, groups), model.predict_proba(texts, groups))
+    model.decision_function(["hunter2 is a secret"])
+    assert b"hunter2" not in pickle.dumps(model)  # words that the tokenizer has read
 
 
 def test_the_choice_among_parses():

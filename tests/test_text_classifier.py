@@ -449,6 +449,13 @@ def test_documents_without_weight_are_not_there():
     np.testing.assert_array_equal(weighted.predict_proba(TEXTS), model.predict_proba(TEXTS))
 
 
+def test_a_fitted_classifier_keeps_no_words_of_its_training_documents() -> None:
+    """Pickle would write them all, as many as there are, and whatever they say."""
+    model = GraftTextClassifier(LEARNER).fit([*TEXTS, "hunter2 has an unlucky secret"], [*LABELS, LABELS[0]])
+    assert not model.get_feature_names_out()[0].startswith("hunter")
+    assert b"hunter2" not in pickle.dumps(model)
+
+
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda model: pickle.loads(pickle.dumps(model))])
 def test_copies_predict_the_same(copied):
     model = fitted(["word", "char"])

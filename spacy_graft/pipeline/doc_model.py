@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 import spacy
+from spacy.language import Language
 from spacy.tokens import Doc
 
 from ..estimator_files import SavedEstimator, checked_values
@@ -46,7 +47,15 @@ class DocSpace(SnapshotSpace):
         check_blocks_and_learner(owner, self.blocks, learner)
         if any(map(is_vectors_block, self.blocks.values())):
             raise ValueError(f"{owner}: candidates have no document vectors. Remove the block of vectors.")
-        self._tokenizer = spacy.blank("xx")
+
+    @cached_property
+    def _tokenizer(self) -> Language:
+        """Of texts; its vocab has all words that it has read."""
+        return spacy.blank("xx")
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the words of texts, which a model does not need."""
+        return {name: value for name, value in vars(self).items() if name != "_tokenizer"}
 
     def learn(self, X: Iterable[str | Doc], names: Sequence[str] | None) -> list[Doc]:
         """Return the Docs of training texts; a ValueError if names of columns are given."""
@@ -56,7 +65,8 @@ class DocSpace(SnapshotSpace):
 
     def read(self, X: Iterable[str | Doc]) -> list[Doc]:
         """Return Docs; those of strings are tokenized only."""
-        docs = [self._tokenizer.make_doc(text) if isinstance(text, str) else text for text in documents_of(X)]
+        tokenizer = self._tokenizer
+        docs = [tokenizer.make_doc(text) if isinstance(text, str) else text for text in documents_of(X)]
         for i, doc in enumerate(docs):
             if not isinstance(doc, Doc):
                 raise ValueError(f"With blocks, candidates must be strings or Docs, but candidate {i} is {doc!r}.")
