@@ -185,10 +185,9 @@ def item_matrix(
     if not isinstance(documents, Iterable) or getattr(documents, "shape", None) == ():
         raise ValueError(f"X must be a matrix, or have the items of each document, but is {documents!r:.60}.")
     require_readable("X", documents)
-    if hasattr(documents, "to_pylist"):  # of Arrow, whose own scalars are no strings
-        documents = documents.to_pylist()
     indptr, indices, values = [0], [], []
-    for i, document in enumerate(documents):
+    for i, given in enumerate(documents):
+        document = given.as_py() if hasattr(given, "as_py") else given  # of Arrow, whose own scalars are no strings
         if isinstance(document, str) or not isinstance(document, Iterable):
             what = f"a string, {document[:40]!r}" if isinstance(document, str) else repr(document)
             raise DocumentKindError(i, f"is {what}: give a collection of the names of its items.")
