@@ -145,30 +145,33 @@ class QuadraticModel:
         self.intercept_gradient = residuals.sum(axis=1)
         self.dense_gradient = self.dense.collect(residuals)
 
-    # Curvatures are those of a step: a model that is at its tolerance needs none.
-
     @cached_property
-    def variances(self) -> np.ndarray:
-        """The diagonal of the Hessian in the scores: float64 (labels, documents)."""
-        return self.loss.variances(self.probabilities)
+    def curvatures(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The diagonal of the Hessian; a model that is at its tolerance, and makes no step, does not need it.
 
-    @cached_property
-    def curvature(self) -> np.ndarray:
-        """The diagonal of the Hessian in the weights: float64 (pairs)."""
+        Of weights (pairs), intercepts (labels) and dense weights (labels, n_columns).
+        """
+        variances = self.loss.variances(self.probabilities)
         # Bounded away from 0: where every document is certain the model is flat, and the penalty alone decides. Where λ
         # is the deviation of a column of small values, so is its curvature.
         least = 1e-12 * np.minimum(self.active.penalty_weights, 1.0) ** 2
-        return np.maximum(self.collect(self.scale * self.variances, squared=True), least)
+        of_pairs = np.maximum(self.collect(self.scale * variances, squared=True), least)
+        return of_pairs, np.maximum(variances.sum(axis=1), 1e-12), self.dense.curvature(variances)
 
-    @cached_property
+    @property
+    def curvature(self) -> np.ndarray:
+        """That of the weights."""
+        return self.curvatures[0]
+
+    @property
     def intercept_curvature(self) -> np.ndarray:
-        """That in the intercepts: float64 (labels)."""
-        return np.maximum(self.variances.sum(axis=1), 1e-12)
+        """That of the intercepts."""
+        return self.curvatures[1]
 
-    @cached_property
+    @property
     def dense_curvature(self) -> np.ndarray:
-        """That in the dense weights: float64 (labels, n_columns)."""
-        return self.dense.curvature(self.variances)
+        """That of the dense weights."""
+        return self.curvatures[2]
 
     @cached_property
     def arrays(self) -> kernels.Quadratic:
