@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -390,6 +391,24 @@ def test_documents_that_a_memory_zone_would_forget() -> None:
     nlp = make_nlp(keep_corpus=True)
     with nlp.memory_zone(), pytest.raises(ValueError, match="a memory zone forgets them when it ends"):
         start(nlp, CATS)
+
+
+@WITHOUT_FEATURES
+def test_kept_documents_are_not_loaded_in_a_memory_zone(tmp_path: Path) -> None:
+    """Their words would be forgotten, and the component could not be saved or edited any more."""
+    nlp, other = make_nlp(keep_corpus=True), make_nlp(keep_corpus=True)
+    start(nlp, CATS)
+    trained: Any = nlp.get_pipe("textcat_graft")
+    component: Any = other.get_pipe("textcat_graft")
+    data = trained.to_bytes(exclude=["vocab"])
+    trained.to_disk(tmp_path / "model", exclude=["vocab"])
+    with other.memory_zone():
+        with pytest.raises(ValueError, match="cannot be loaded: .* a memory zone forgets them"):
+            component.from_bytes(data)
+        with pytest.raises(ValueError, match="model: .* a memory zone forgets them"):
+            component.from_disk(tmp_path / "model", exclude=["vocab"])
+    assert not component.is_initialized
+    assert component.from_bytes(data).to_bytes(exclude=["vocab"]) == data
 
 
 @WITHOUT_FEATURES

@@ -234,6 +234,7 @@ def read_parts(component: TextCatGraft, parts: Mapping[str, bytes], excluded: se
         if (report := saved_report(model)) is not None:
             report.check_thresholds(len(labels), least=0)
         if component.keep_corpus and CORPUS in parts:
+            component.require_lasting_words()
             corpus = read_corpus(component, unpack_message(parts[CORPUS]), labels)
     elif cfg is not None and component.is_initialized:
         check_columns(component, snapshot_of(component.model), cfg["labels"])  # the weights stay

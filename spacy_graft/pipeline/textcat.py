@@ -401,7 +401,7 @@ class TextCatGraft(TrainablePipe):
         if self.keep_corpus and self.vocab.in_memory_zone:  # type: ignore[attr-defined]  # not in spaCy's stub
             raise ValueError(
                 f"[{self.name}] keep_corpus keeps the words of the training documents, but a memory zone forgets them "
-                f"when it ends. Train outside of it."
+                f"when it ends. Train, edit and load outside of it."
             )
 
     def target_reader(self, skips_unknown: bool = False) -> TargetReader:
@@ -797,8 +797,8 @@ class TextCatGraft(TrainablePipe):
         Raises
         ------
         ValueError
-            If the bytes are damaged, or of a component of another kind or with other blocks. The component stays what
-            it was.
+            If the bytes are damaged, or of a component of another kind or with other blocks; or if training documents
+            are to be kept beyond a memory zone. The component stays what it was.
         """
         saving.from_bytes(self, bytes_data, exclude)
         return self
