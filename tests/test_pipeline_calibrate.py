@@ -90,6 +90,19 @@ def test_scores_are_divided_and_loss_falls(trained: Language) -> None:
     assert after.best.label == before.best.label
 
 
+def test_a_calibration_that_is_interrupted_changes_nothing(several: Language, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scores of a new temperature with old thresholds would be a model that nobody has chosen."""
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = component_of(several).to_bytes()
+    monkeypatch.setattr("spacy_graft.pipeline.calibrate.fit_thresholds", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        spacy_graft.calibrate(several, dev_of(several))
+    assert component_of(several).to_bytes() == before
+
+
 def test_the_figures_are_those_of_the_component(trained: Language) -> None:
     dev = dev_of(trained)
     found = spacy_graft.calibrate(trained, dev)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import compress
 from typing import Any
 
@@ -143,12 +143,14 @@ def calibrate(
     scores = component.model.predict(docs)
     before = Quality.of(metrics.as_probabilities(scores, exclusive), *targets, exclusive=exclusive)
     divisor = fit_temperature(component, scores, targets) if temperature else 1.0
-    if divisor != 1.0:
-        component.divide_scores(divisor)
-    probabilities = component.predict(docs)
-    report, is_free = component.report, component.cfg["threshold"] is None
-    if thresholds and is_free and report is not None and isinstance(component, TextCatGraftMultilabel):
-        component.set_thresholds(fit_thresholds(probabilities, targets, report.thresholds or []))
+    unchanged = snapshot_of(component.model), component.report
+    snapshot, report = calibrated = unchanged if divisor == 1.0 else component.divided(divisor)
+    probabilities = metrics.as_probabilities(snapshot.scores(docs), exclusive)
+    if thresholds and component.cfg["threshold"] is None and report is not None and not exclusive:
+        found = fit_thresholds(probabilities, targets, report.thresholds or [])
+        calibrated = snapshot, replace(report, thresholds=found)
+    if calibrated is not unchanged:
+        component.recalibrate(*calibrated)
     add_card(nlp)
     return Calibration(
         temperature=divisor,

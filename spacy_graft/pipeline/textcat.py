@@ -641,18 +641,21 @@ class TextCatGraft(TrainablePipe):
         ValueError
             If it is no number above 0, or too large.
         """
+        self.recalibrate(*self.divided(divisor))
+
+    def divided(self, divisor: float) -> tuple[Snapshot, Report | None]:
+        """The model and the report that :meth:`divide_scores` sets; without a report if the component has none."""
         if not is_strength(divisor):
             raise ValueError(f"[{self.name}] Scores can be divided by a number above 0, not by {divisor!r}.")
         before, report = snapshot_of(self.model), self.report
         snapshot = before.adjusted(Adjustment(divisor), np.ones(before.n_labels))
         if report is None:
-            self._set_snapshot(snapshot)
-            return
+            return snapshot, None
         thresholds = report.thresholds
         if thresholds is not None:
             # The scores of before are the divided ones, adjusted with a temperature of 1 / divisor.
             thresholds = Adjustment(1.0 / divisor).thresholds_before(thresholds, np.ones(len(thresholds)))
-        report = replace(
+        return snapshot, replace(
             report,
             temperature=divisor * report.temperature,
             tilt=report.tilt / divisor,
@@ -661,10 +664,12 @@ class TextCatGraft(TrainablePipe):
             log_loss_error=None,
             difference_error=None,
         )
-        self._recalibrate(snapshot, report)
 
-    def _recalibrate(self, snapshot: Snapshot, report: Report) -> None:
+    def recalibrate(self, snapshot: Snapshot, report: Report | None) -> None:
         """Set the model with other calibration, from which training goes on if there are more documents."""
+        if report is None:
+            self._set_snapshot(snapshot)
+            return
         if self.training is not None:
             if self.training.ended_unjudged and not not_kept(report):
                 corpus, strings = self.training.corpus, self.vocab.strings
@@ -985,7 +990,7 @@ class TextCatGraftMultilabel(TextCatGraft):
             raise ValueError(f"[{self.name}] There are {len(self.labels)} labels, but {len(thresholds)} thresholds.")
         plain = list(map(as_python, thresholds))
         saving.check_thresholds(self.name, dict(zip(self.labels, plain, strict=True)), self.labels)
-        self._recalibrate(snapshot_of(self.model), replace(self.report, thresholds=plain))
+        self.recalibrate(snapshot_of(self.model), replace(self.report, thresholds=plain))
 
     @property
     def thresholds(self) -> dict[str, float]:
