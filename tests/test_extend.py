@@ -267,6 +267,23 @@ def test_a_copy_after_a_label_was_added_can_be_extended(train_records: list[Reco
     assert copy("salt").cats["food"] > 0.5
 
 
+@pytest.mark.filterwarnings("ignore:.*No training document is positive for 'new'")
+@pytest.mark.parametrize("factory", ["textcat_graft", "textcat_graft_multilabel"])
+def test_a_label_that_was_added_is_trained_on_old_documents_alone(
+    factory: str, train_records: list[Record], tmp_path: Path
+) -> None:
+    """In this process and in another one."""
+    nlp = train_fully(make_nlp(factory, keep_corpus=True), train_records[:40])
+    nlp = in_another_process(nlp, tmp_path)
+    component_of(nlp).add_label("new")
+    for pipeline in (in_another_process(nlp, tmp_path), nlp):
+        assert component_of(pipeline).is_new_label().tolist() == [False, False, False, True]
+        pipeline.update(make_examples(pipeline, train_records[:2]))
+        assert not component_of(pipeline).is_new_label().any()
+        assert pipeline("salt").cats["new"] > 0.0
+    assert component_of(pipeline).to_bytes() == component_of(in_another_process(pipeline, tmp_path)).to_bytes()
+
+
 def test_a_label_can_be_added_before_the_first_step(train_records: list[Record]) -> None:
     nlp = make_nlp()
     examples = make_examples(nlp, train_records[:30])

@@ -22,7 +22,7 @@ from .components import graft_component
 from .judging import warn_of_trained
 from .labelled import LabelledDocuments
 from .targets import Targets
-from .textcat import NEVER, TextCatGraft, TextCatGraftMultilabel
+from .textcat import TextCatGraft, TextCatGraftMultilabel
 
 #: With fewer positive documents, the threshold with the best F1 on them is a matter of luck (``docs/accuracy.md``).
 FEWEST_POSITIVE = 50
@@ -176,9 +176,7 @@ def read_targets(component: TextCatGraft, examples: list[Example], skips_unknown
 def refuse_untrained(component: TextCatGraft, targets: PlainTargets) -> None:
     """Raise a ValueError if documents have labels that were added after training, whose probability is 0."""
     has_label = (targets.values * targets.known).any(axis=0)
-    # NEVER may have been divided by a temperature since.
-    is_new = snapshot_of(component.model).intercepts < NEVER / 1e3
-    if untrained := list(compress(component.labels, has_label & is_new)):
+    if untrained := list(compress(component.labels, has_label & component.is_new_label())):
         raise ValueError(
             f"[{component.name}] Some of the examples have labels that have been added and not been trained yet "
             f"({listed_in_part(untrained)}). Train them first, with nlp.update, or leave these examples out."

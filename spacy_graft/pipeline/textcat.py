@@ -491,7 +491,15 @@ class TextCatGraft(TrainablePipe):
                 f"initialize it again with old and new documents."
             )
         self.kept_corpus.reader = self.target_reader()  # the component may have been renamed
-        return ResumedTraining(self.kept_corpus, self.steered_learner, self.vocab.strings, self.report)
+        training = ResumedTraining(self.kept_corpus, self.steered_learner, self.vocab.strings, self.report)
+        if self.is_new_label().any():
+            training.require_step()
+        return training
+
+    def is_new_label(self) -> np.ndarray:
+        """Which labels of a trained component have been added and not been trained yet: bool (n_labels)."""
+        # NEVER may have been divided by a temperature since.
+        return np.asarray(snapshot_of(self.model).intercepts < NEVER / 1e3)
 
     def finish_update(self, sgd: Optimizer | None = None) -> None:
         """Do one step of the learner on the whole corpus; do nothing if the learner has finished.

@@ -731,6 +731,10 @@ class ResumedTraining(Training):
         """Never: the point is that of the model."""
         return False
 
+    def require_step(self) -> None:
+        """Train at the next step also without new documents, as labels have been added since the last one."""
+        self._n_fitted = 0
+
     def recalibrate(self, report: Report) -> None:
         super().recalibrate(report)
         self._report = report
