@@ -12,7 +12,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 import spacy_graft
-from conftest import WORDS, forged, make_examples, make_nlp, make_records, write_jsonl
+from conftest import PATH, WORDS, forged, make_examples, make_nlp, make_records, write_jsonl
 from spacy_graft import GraftClassifier, Grafting, GraftingPath, GraftTextClassifier
 from spacy_graft.cli.common import CommandError
 from spacy_graft.cli.edit import edit_tables, edit_values, parsed_lock, scores_of
@@ -100,6 +100,52 @@ def test_documents_that_a_memory_zone_would_forget_are_not_kept():
     del examples
     loaded = make_nlp(learner=L1, keep_corpus=True).get_pipe("textcat_graft").from_bytes(component.to_bytes())
     assert weights_of(loaded) == weights_of(component)
+
+
+@pytest.mark.filterwarnings("ignore:Constraints. No feature")
+@pytest.mark.parametrize("is_loaded", [False, True])
+@pytest.mark.parametrize("learner", [L1, PATH])
+def test_documents_of_an_update_that_is_refused_are_not_kept(learner, is_loaded):
+    """With them, every later update would be refused as well, also one that brings them without the error."""
+    locked = [["poe", "sport", 1.0], ["verse", "sport", 0.5]]
+    settings = {"learner": with_constraints(learner, locked=locked), "keep_corpus": True}
+    nlp = make_nlp(**settings)
+    records = make_examples(nlp, RECORDS)
+    nlp.initialize(lambda: records)
+    component = nlp.get_pipe("textcat_graft")
+    while not component.report or not component.report.finished:
+        nlp.update(records)
+    if is_loaded:
+        data, nlp = nlp.to_bytes(), make_nlp(**settings)
+        component = nlp.from_bytes(data).get_pipe("textcat_graft")
+    before = component.to_bytes(exclude=["vocab"])
+    for _ in range(2):
+        more = make_examples(nlp, [{"text": f"poe {word} verse", "label": "sport"} for word in ("more", "some")])
+        if not is_loaded:
+            nlp.update(more)  # a training in memory goes on when no more come
+        with pytest.raises(ValueError, match=r"^\[textcat_graft\] Constraints: weights of .* lock=\{NAME: \{LABEL: N"):
+            nlp.update(more)
+        assert component.to_bytes(exclude=["vocab"]) == before
+    more = make_examples(
+        nlp, [{"text": f"{word} verse", "label": "sport"} for word in ("more", "some", "poe", "poe a")]
+    )
+    nlp.update(more)
+    nlp.update(more)
+    assert component.report.n_documents == len(component.corpus) == len(RECORDS) + 4
+    assert weights_of(component)["verse"]["sport"] == 0.5
+
+
+def test_errors_of_constraints_name_the_component():
+    _, component = trained()
+    with pytest.raises(ValueError, match=r"^\[textcat_graft\] Constraints: signs must have a label.*'up'\.$"):
+        component.edit(signs={"sport": "up"})
+    with pytest.raises(ValueError, match=r"^\[textcat_graft\] Constraints: .* Add it to allow, or remove the lock\.$"):
+        component.edit(deny=["goal"], lock={"goal": {"sport": 1.0}})
+    component.edit(deny=["goal"])
+    with pytest.raises(ValueError, match=r"^\[textcat_graft\] Constraints: .* taken back with edit: allow=\[PATTERN\]"):
+        component.edit(lock={"goal": {"sport": 1.0}})
+    component.edit(allow=["goal"], lock={"goal": {"sport": 1.0}})
+    assert weights_of(component)["goal"]["sport"] == 1.0
 
 
 def test_edits_are_taken_back_after_loading(tmp_path):

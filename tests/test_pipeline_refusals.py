@@ -403,9 +403,9 @@ def test_kept_documents_are_not_loaded_in_a_memory_zone(tmp_path: Path) -> None:
     data = trained.to_bytes(exclude=["vocab"])
     trained.to_disk(tmp_path / "model", exclude=["vocab"])
     with other.memory_zone():
-        with pytest.raises(ValueError, match="cannot be loaded: .* a memory zone forgets them"):
+        with pytest.raises(ValueError, match=r"cannot be loaded: .* a memory zone forgets them"):
             component.from_bytes(data)
-        with pytest.raises(ValueError, match="model: .* a memory zone forgets them"):
+        with pytest.raises(ValueError, match=r"model: .* a memory zone forgets them"):
             component.from_disk(tmp_path / "model", exclude=["vocab"])
     assert not component.is_initialized
     assert component.from_bytes(data).to_bytes(exclude=["vocab"]) == data

@@ -31,7 +31,7 @@ from .labelled import DocumentLabels, LabelledDocuments, LabelledTexts, examples
 from .notes import forget_model
 from .progress import progress_bar
 from .textcat import TextCatGraft
-from .training import StepModel, Training
+from .training import StepModel, Training, naming_component
 from .vectors import vectors_block
 
 if TYPE_CHECKING:
@@ -135,7 +135,8 @@ def fit(
     if unlabelled is not None:
         annotated_unlabelled = list(annotated_before(nlp, component, unlabelled_examples(nlp, unlabelled)))
         options["unlabelled"] = lambda _: annotated_unlabelled
-    with unchanged_after_error(component), limited_threads("blas"), progress_bar(component.name) as progress:
+    unchanged, naming = unchanged_after_error(component), naming_component(component.name)
+    with unchanged, naming, limited_threads("blas"), progress_bar(component.name) as progress:
         if isinstance(train, LabelledTexts):
             component.initialize(train.unread, **options)
             assert component.training is not None

@@ -46,7 +46,7 @@ from .corpus import DocPair, ExtractedCorpus
 from .loop import is_loop_of_spacy, require_batch_size, suit_loop
 from .saving import HISTORY
 from .targets import TargetReader, Targets, has_labels_of, read_labels
-from .training import Resources, ResumedTraining, Training, not_kept
+from .training import Resources, ResumedTraining, Training, naming_component, not_kept
 
 if TYPE_CHECKING:
     from .edits import Edit
@@ -56,6 +56,11 @@ if TYPE_CHECKING:
 LIVE_COMPONENTS: WeakValueDictionary[int, TextCatGraft] = WeakValueDictionary()
 #: Intercept of a label that a trained component has not been trained on: its probability is 0 in float64.
 NEVER = -1e6
+#: For errors of constraints.
+TAKE_BACK = (
+    ' Constraints that the component has already are taken back with edit: allow=[PATTERN], signs={LABEL: "any"}, or '
+    "lock={NAME: {LABEL: None}}."
+)
 
 
 class TextCatGraft(TrainablePipe):
@@ -275,8 +280,14 @@ class TextCatGraft(TrainablePipe):
         """
         from .edits import edited
 
-        later = Constraints(deny=deny, allow=allow, signs=signs or (), locked=lock or ())
-        return edited(self, later, examples, nlp, resolve)
+        with naming_component(self.name):
+            later = Constraints(deny=deny, allow=allow, signs=signs or (), locked=lock or ())
+        with naming_component(self.name, self._how_to_take_back()):
+            return edited(self, later, examples, nlp, resolve)
+
+    def _how_to_take_back(self) -> str:
+        """For errors of constraints: how to take back one of those that the trained component has; empty without."""
+        return TAKE_BACK if self.is_trained and self.constraints else ""
 
     def end_training(self) -> None:
         """Free the memory of the fit, and that of the corpus unless ``keep_corpus`` is set."""
@@ -449,7 +460,8 @@ class TextCatGraft(TrainablePipe):
         ValueError
             If the component is not initialized, an annotation is invalid, the corpus is to be kept beyond a memory
             zone, or the component is trained and its training documents are not kept, or was trained by another
-            learner than ``GraftingPath``, which it now has. No example is added then.
+            learner than ``GraftingPath``, which it now has. No example is added then, nor if a trained component cannot
+            be trained on old and new ones together.
         """
         losses = {} if losses is None else losses
         examples = list(examples)
@@ -511,13 +523,15 @@ class TextCatGraft(TrainablePipe):
         """
         if self.training is None:
             return
-        with limited_threads("blas"):
-            model = self.training.unset or self.training.step()
+        try:
+            with limited_threads("blas"), naming_component(self.name, self._how_to_take_back()):
+                model = self.training.unset or self.training.step()
+        finally:
+            self.kept_corpus = self.corpus if self.keep_corpus else None
         if model is not None:
             self.training.unset = model
             self.set_snapshot(*model)
             self.training.unset = None
-            self.kept_corpus = self.corpus if self.keep_corpus else None
             self.training.losses[self.name] = self.training.loss(model.report)
 
     def set_snapshot(self, snapshot: Snapshot, report: Report) -> None:

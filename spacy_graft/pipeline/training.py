@@ -16,7 +16,7 @@ from spacy.util import logger
 
 from ..adjustment import Adjustment
 from ..graft.constraints import FeatureNames
-from ..graft.emptiness import why_empty
+from ..graft.emptiness import NothingToLearnError, why_empty
 from ..graft.report import Report
 from ..graft.settings import GraftingPath, PenaltySettings, n_samples
 from ..graft.solution import Solution
@@ -200,7 +200,7 @@ class Training:
         self._steps = 0
         self._n_fitted = 0
         self._n_at_last_step = 0
-        #: Documents of the model that has been concluded.
+        #: Documents of the model that has been concluded, or that no more documents could be added to.
         self._n_concluded = 0
 
     def _forget_steps(self) -> None:
@@ -313,13 +313,23 @@ class Training:
 
     @contextmanager
     def _done_again_after_error(self) -> Iterator[None]:
-        """If the block raises an exception, nothing of what it has done is used: the next step does it again."""
-        before, n_documents = (self.left_out, self.strengths), len(self.corpus)
+        """If the block raises an exception, nothing of what it has done is used: the next step does it again.
+
+        If it is an error, and there is a model already, the documents that have come since are not kept: the next step
+        would fail as well, and so would every other one.
+        """
+        before, n_documents, n_fitted = (self.left_out, self.strengths), len(self.corpus), self._n_fitted
+        n_of_model = self._n_concluded or (n_fitted if self.fit is not None and self.fit.finished else 0)
         try:
             yield
-        except BaseException:
+        except BaseException as error:
             interrupted, self.fit = self.fit, None
             if not self._is_concluding:
+                if isinstance(error, Exception) and 0 < n_of_model < n_documents:
+                    self.corpus = self.corpus.first(n_of_model)
+                    self._n_fitted = min(n_fitted, n_of_model)
+                    self._n_at_last_step = self._n_concluded = n_of_model
+                    raise
                 # A fit begins. If it is one of the same documents, what has been judged of its points holds.
                 if n_documents == self._n_fitted and not self.concluded and self.choice is not None and interrupted:
                     self._interrupted = Interrupted(cast("PointFit", interrupted).refit, self.corpus.documents())
@@ -742,10 +752,10 @@ class ResumedTraining(Training):
     def _next_model(self) -> StepModel | None:
         if len(self.corpus) == self._n_fitted:
             return None
-        self._report, self._n_concluded = self._lifted(self._report, self._n_concluded), len(self.corpus)
-        for _ in self.steps(self._report):
+        like = self._lifted(self._report, self._n_concluded)
+        for _ in self.steps(like):
             pass
-        model = self._last_model()
+        model = self._last_model(like)
         self.warn_if_empty(model.report)
         if isinstance(self.learner, GraftingPath):
             # None if the fit had finished before its first step.
@@ -775,12 +785,12 @@ class ResumedTraining(Training):
         last = self._report.points if resolve is None else 0
         while not fit.finished and (not last or fit.report.points < last):
             fit.step()
-        return self._last_model()
+        return self._last_model(self._report)
 
-    def _last_model(self) -> StepModel:
-        """The model of a fit that has come as far as the one before."""
-        self.concluded, self._n_concluded = True, len(self.corpus)
-        model = self.refitted(self._report, self._report.n_held_out)
+    def _last_model(self, like: Report) -> StepModel:
+        """The model of a fit that has come as far as the one before, of which this is the report."""
+        model = self.refitted(like, like.n_held_out)
+        self._report, self._n_concluded, self.concluded = like, len(self.corpus), True
         if isinstance(self.learner, GraftingPath):
             model.report.finished = True
         return model
@@ -791,6 +801,19 @@ def not_kept(report: Report) -> str:
     if report.network is not None:
         return "a network of features, which is"
     return "" if report.vectors is None else "word vectors, which are"
+
+
+@contextmanager
+def naming_component(component: str, remedy: str = "") -> Iterator[None]:
+    """Name the component in an error that does not; one of constraints gets a remedy as well."""
+    try:
+        yield
+    except ValueError as error:
+        if type(error) in (ValueError, NothingToLearnError):
+            message = str(error)
+            name = "" if message.startswith("[") else f"[{component}] "
+            error.args = (f"{name}{message}{remedy if message.startswith('Constraints:') else ''}",)
+        raise
 
 
 @contextmanager
