@@ -102,6 +102,22 @@ def test_resumed_training_has_the_history_of_the_last_fit(train_records: list[Re
     assert component_of(nlp).history != before
 
 
+@pytest.mark.parametrize("label", [None, "new"])
+def test_a_calibration_before_the_first_step_of_a_resumed_training_keeps_the_history(
+    label: str | None, train_records: list[Record]
+) -> None:
+    nlp = train_fully(make_nlp(keep_corpus=True), train_records)
+    component = component_of(nlp)
+    component.end_training()
+    before = component.history
+    if label is not None:
+        component.add_label(label)
+    else:
+        nlp.update(make_examples(nlp, train_records[:2]))  # which it has had: there is no step
+    component.divide_scores(2.0)
+    assert component.history == before != []
+
+
 def test_a_fit_that_begins_again_has_all_steps_on_all_documents(
     train_records: list[Record], dev_records: list[Record]
 ) -> None:

@@ -35,6 +35,13 @@ def start(nlp: Language, cats: list[dict[str, Any]], text: str = "some words", *
     nlp.update(examples)
 
 
+def test_what_has_no_weights_is_not_divided_and_has_no_training_to_end(nlp: Language) -> None:
+    component: Any = nlp.get_pipe("textcat_graft")
+    component.end_training()
+    with pytest.raises(ValueError, match=r"\[textcat_graft\] The component has no weights yet"):
+        component.divide_scores(2.0)
+
+
 @pytest.mark.parametrize("name", ["textcat_graft", "textcat_graft_multilabel"])
 @pytest.mark.parametrize("threshold", [5, -1, 1e300, "0.5"])
 def test_a_threshold_that_is_no_probability(name: str, threshold: Any) -> None:

@@ -293,8 +293,8 @@ class TextCatGraft(TrainablePipe):
         """Free the memory of the fit, and that of the corpus unless ``keep_corpus`` is set."""
         self.kept_corpus = self.corpus if self.keep_corpus else None
         self.training = None
-        snapshot = snapshot_of(self.model)
-        if snapshot.word_scores is not None:
+        snapshot: Snapshot | None = self.model.attrs[SNAPSHOT]
+        if snapshot is not None and snapshot.word_scores is not None:
             # The vectors are not needed any more.
             self.model.attrs[SNAPSHOT] = replace(snapshot, word_scores=snapshot.word_scores.written())
 
@@ -545,7 +545,7 @@ class TextCatGraft(TrainablePipe):
             The report of the same step, which is copied.
         """
         steps = self.history
-        if self.training is not None:
+        if self.training is not None and self.training.reports:
             steps = history.history_of(self.training.reports, steps)
         self._set_snapshot(replace(snapshot, notes={REPORT: report.saved(), HISTORY: steps}))
         self.report = report.copy()
@@ -661,12 +661,13 @@ class TextCatGraft(TrainablePipe):
         Raises
         ------
         ValueError
-            If it is no number above 0, or too large.
+            If it is no number above 0, or too large; or if the component has no weights.
         """
         self.recalibrate(*self.divided(divisor))
 
     def divided(self, divisor: float) -> tuple[Snapshot, Report | None]:
         """The model and the report that :meth:`divide_scores` sets; without a report if the component has none."""
+        self.require_initialized()
         if not is_strength(divisor):
             raise ValueError(f"[{self.name}] Scores can be divided by a number above 0, not by {divisor!r}.")
         before, report = snapshot_of(self.model), self.report
