@@ -494,9 +494,11 @@ def test_a_calibration_holds_where_training_goes_on(learner: dict[str, Any], tra
     assert component.report.temperature == 6.0
 
 
-def test_errors_after_a_component_was_renamed_have_its_name(train_records: list[Record]) -> None:
+@pytest.mark.parametrize("in_training", [False, True])
+def test_errors_after_a_component_was_renamed_have_its_name(in_training: bool, train_records: list[Record]) -> None:
     nlp = train_fully(make_nlp(keep_corpus=True), train_records[:40])
-    component_of(nlp).end_training()
+    if not in_training:
+        component_of(nlp).end_training()
     nlp.rename_pipe("textcat_graft", "topic")
     with pytest.raises(ValueError, match=r"^\[topic\] .* list them in \[initialize.components.topic\] labels"):
         nlp.update([make_example(nlp, "something", {"unheard": 1.0})])

@@ -470,6 +470,8 @@ class TextCatGraft(TrainablePipe):
         self.require_lasting_words()
         if self.training is None:
             self.training = self._resumed_training("It cannot be trained on more documents")
+        corpus = self.training.corpus
+        corpus.reader = replace(corpus.reader, component=self.name)  # it may have been renamed
         self.training.add_examples(words_added(examples, self.blocks, self.vocab))
         report = self.training.report
         if report is None:
@@ -502,7 +504,6 @@ class TextCatGraft(TrainablePipe):
                 f"point of the path to train it to. Nothing is changed. Use the learner that it was trained by, or "
                 f"initialize it again with old and new documents."
             )
-        self.kept_corpus.reader = self.target_reader()  # the component may have been renamed
         training = ResumedTraining(self.kept_corpus, self.steered_learner, self.vocab.strings, self.report)
         if self.is_new_label().any():
             training.require_step()
