@@ -102,18 +102,20 @@ def test_resumed_training_has_the_history_of_the_last_fit(train_records: list[Re
     assert component_of(nlp).history != before
 
 
-@pytest.mark.parametrize("label", [None, "new"])
+@pytest.mark.parametrize("label", [None, "new", "edit"])
 def test_a_calibration_before_the_first_step_of_a_resumed_training_keeps_the_history(
     label: str | None, train_records: list[Record]
 ) -> None:
-    nlp = train_fully(make_nlp(keep_corpus=True), train_records)
+    nlp = train_fully(make_nlp(keep_corpus=True, learner=PATH), train_records)
     component = component_of(nlp)
     component.end_training()
     before = component.history
-    if label is not None:
+    if label == "new":
         component.add_label(label)
     else:
         nlp.update(make_examples(nlp, train_records[:2]))  # which it has had: there is no step
+    if label == "edit":
+        component.edit(deny=["salt"])
     component.divide_scores(2.0)
     assert component.history == before != []
 

@@ -501,8 +501,8 @@ class Training:
 
     def recalibrate(self, report: Report) -> None:
         """Go on from another calibration of the model, if there are more documents."""
-        if self.concluded:
-            self.reports[-1:] = [report]
+        if self.concluded and self.reports:  # an edit has no steps
+            self.reports[-1] = report
 
     def _first_strengths(self) -> dict[str, float]:
         """Without word vectors if that is among the choices: a path that has them stops at fewer features."""
