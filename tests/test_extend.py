@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,6 @@ from spacy.vocab import Vocab
 import spacy_graft
 from conftest import PATH, WORDS, Record, component_of, make_example, make_examples, make_nlp, train_fully
 from spacy_graft.digests import digest_of
-from spacy_graft.graft.report import Report
 from spacy_graft.pipeline.corpus import ExtractedCorpus
 from spacy_graft.pipeline.textcat import TextCatGraft
 from spacy_graft.pipeline.training import Training
@@ -119,18 +119,21 @@ def test_an_extended_model_can_be_extended_again(train_records: list[Record], tm
     assert features_of(nlp) == features_of(whole)
 
 
+@pytest.mark.parametrize("place", ["graft.report.Report.saved", "pipeline.textcat.limited_threads"])
 def test_a_model_that_an_interruption_kept_from_being_set_is_set_by_the_next_update(
-    train_records: list[Record], monkeypatch: pytest.MonkeyPatch
+    place: str, train_records: list[Record], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     nlp = make_nlp(learner=GRAFTING, keep_corpus=True)
     spacy_graft.fit(nlp, make_examples(nlp, train_records[:60]))
     component, new = component_of(nlp), make_examples(nlp, train_records[60:])
 
-    def interrupted(_: Report) -> None:
+    @contextmanager
+    def interrupted_at_its_end(_: str) -> Iterator[None]:
+        yield
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(Report, "saved", interrupted)
+        patch.setattr(f"spacy_graft.{place}", interrupted if "saved" in place else interrupted_at_its_end)
         with pytest.raises(KeyboardInterrupt):
             nlp.update(new)
     assert component.report is not None

@@ -526,11 +526,10 @@ class TextCatGraft(TrainablePipe):
             return
         try:
             with limited_threads("blas"), naming_component(self.name, self._how_to_take_back()):
-                model = self.training.unset or self.training.step()
+                model = self.training.unset = self.training.unset or self.training.step()
         finally:
             self.kept_corpus = self.corpus if self.keep_corpus else None
         if model is not None:
-            self.training.unset = model
             self.set_snapshot(*model)
             self.training.unset = None
             self.training.losses[self.name] = self.training.loss(model.report)
