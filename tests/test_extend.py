@@ -371,9 +371,14 @@ def test_an_invalid_example_changes_nothing(train_records: list[Record]) -> None
     assert component.to_bytes() == before
 
 
-@pytest.mark.parametrize("learner", [PATH, GRAFTING], ids=["path", "one strength"])
+@pytest.mark.parametrize("place", ["Training._step", "with_calibration_of"])
+@pytest.mark.parametrize("learner", [{**PATH, "refit": "auto"}, GRAFTING], ids=["path", "one strength"])
 def test_documents_of_an_interrupted_training_are_learnt(
-    learner: dict[str, Any], train_records: list[Record], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    learner: dict[str, Any],
+    place: str,
+    train_records: list[Record],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """By the next update, in this process and in another, to the same model as without the interruption."""
     kept = {"learner": learner, "keep_corpus": True}
@@ -382,7 +387,7 @@ def test_documents_of_an_interrupted_training_are_learnt(
         spacy_graft.fit(pipeline, make_examples(pipeline, train_records[:60]))
     whole.update(make_examples(whole, train_records[60:]))
     with monkeypatch.context() as patch:
-        patch.setattr(Training, "_step", interrupted)
+        patch.setattr(f"spacy_graft.pipeline.training.{place}", interrupted)
         with pytest.raises(KeyboardInterrupt):
             nlp.update(make_examples(nlp, train_records[60:]))
     report = component_of(nlp).report

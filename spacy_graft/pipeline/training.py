@@ -331,7 +331,8 @@ class Training:
                     self._n_at_last_step = self._n_concluded = n_of_model
                     raise
                 # A fit begins. If it is one of the same documents, what has been judged of its points holds.
-                if n_documents == self._n_fitted and not self.concluded and self.choice is not None and interrupted:
+                judged = self.choice is not None and self.choice.points
+                if n_documents == self._n_fitted and not self.concluded and judged and interrupted:
                     self._interrupted = Interrupted(cast("PointFit", interrupted).refit, self.corpus.documents())
                 self._n_fitted = 0
                 raise
