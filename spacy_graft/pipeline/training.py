@@ -200,7 +200,7 @@ class Training:
         self._steps = 0
         self._n_fitted = 0
         self._n_at_last_step = 0
-        #: Documents of the model that has been concluded, or that no more documents could be added to.
+        #: Documents of the model that has been concluded, or to which labels or documents were to be added.
         self._n_concluded = 0
 
     def _forget_steps(self) -> None:
@@ -287,9 +287,14 @@ class Training:
     def set_reader(self, reader: TargetReader) -> None:
         """Go on with more labels, whose documents are to come: the fit is started again."""
         self.corpus, self.may_grow = self.corpus.with_labels(reader), True
+        self._n_concluded = self._n_of_ended()
         self.fit = None
         self.held_out = self.choice = None  # of fewer labels
         self._n_fitted = self._n_at_last_step = 0
+
+    def _n_of_ended(self) -> int:
+        """How many documents the model of a training that has come to its end has; 0 if it has not."""
+        return self._n_fitted if self.fit is not None and self.fit.finished else self._n_concluded
 
     def step(self) -> StepModel | None:
         """Do one step of the fit; start or restart the fit if necessary.
@@ -315,20 +320,19 @@ class Training:
     def _done_again_after_error(self) -> Iterator[None]:
         """If the block raises an exception, nothing of what it has done is used: the next step does it again.
 
-        If it is an error, and there is a model already, the documents that have come since are not kept: the next step
-        would fail as well, and so would every other one.
+        If it is an error, and training had come to its end before, the documents that have come since are not kept: the
+        next step would fail as well, and so would every other one.
         """
         before, n_documents, n_fitted = (self.left_out, self.strengths), len(self.corpus), self._n_fitted
-        n_of_model = self._n_concluded or (n_fitted if self.fit is not None and self.fit.finished else 0)
+        n_of_model = self._n_of_ended()
         try:
             yield
         except BaseException as error:
             interrupted, self.fit = self.fit, None
             if not self._is_concluding:
-                if isinstance(error, Exception) and 0 < n_of_model < n_documents:
+                if isinstance(error, Exception) and 0 < n_of_model < n_documents and n_fitted <= n_of_model:
                     self.corpus = self.corpus.first(n_of_model)
-                    self._n_fitted = min(n_fitted, n_of_model)
-                    self._n_at_last_step = self._n_concluded = n_of_model
+                    self._n_fitted, self._n_at_last_step, self._n_concluded = n_fitted, n_of_model, n_of_model
                     raise
                 # A fit begins. If it is one of the same documents, what has been judged of its points holds.
                 judged = self.choice is not None and self.choice.points
