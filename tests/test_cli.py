@@ -419,12 +419,21 @@ def test_closed_standard_streams(program: str, closed: str, pipeline: Path, text
 @pytest.mark.parametrize(
     "arguments", [["--help"], ["train", "--help"], ["network", "wordnet", "--help"], ["--version"]]
 )
-def test_a_full_device(arguments: list[str]) -> None:
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_full_device(arguments: list[str], unbuffered: str) -> None:
     """Commands heed errors of output themselves; help and version are printed before they are called."""
+    assert errors_of_full_device(arguments, unbuffered) == (1, "Error: No space left on device\n")
+
+
+def errors_of_full_device(arguments: list[Any], unbuffered: str) -> tuple[int, str]:
+    """The exit code and the errors of a command whose output is written when it ends, or line by line."""
     with open("/dev/full", "w") as full:
-        command = [sys.executable, "-m", "spacy_graft", *arguments]
-        result = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, cwd=tempfile.gettempdir())
-    assert (result.returncode, result.stderr) == (1, "Error: No space left on device\n")
+        command = [sys.executable, "-m", "spacy_graft", *map(str, arguments)]
+        environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+        result = subprocess.run(
+            command, stdout=full, stderr=subprocess.PIPE, text=True, cwd=tempfile.gettempdir(), env=environment
+        )
+    return result.returncode, result.stderr
 
 
 def test_files_are_written_once(pipeline: Path, texts: Path, tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ def main() -> None:
     try:
         app(prog_name="spacy-graft")
     except OSError as error:  # of --help and --version; commands heed theirs
+        drop_unwritable()
         print_message(f"Error: {text_of_error(error)}")
         sys.exit(BAD_INPUT)
 
@@ -34,3 +35,11 @@ def open_streams() -> None:
         if getattr(sys, name) is None:
             null = os.open(os.devnull, os.O_RDWR)
             setattr(sys, name, open(null, mode, encoding="utf-8", closefd=False))  # noqa: SIM115
+
+
+def drop_unwritable() -> None:
+    """Give up what standard output does not take. Otherwise Python would report it again at exit, with its own code."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -26,7 +26,7 @@ import typer
 
 from ..files import is_stream, json_text, reason_of
 from ..messages import did_you_mean, listed, one_line, printable, unpaired_surrogate
-from . import open_streams
+from . import drop_unwritable, open_streams
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -155,10 +155,10 @@ def with_exit_codes(command: Callable[..., None]) -> Callable[..., None]:
         except Terminated as error:
             raise typer.Exit(error.code) from None
         except BrokenPipeError:
-            # The buffer cannot be written any more; without this, Python would report it at exit.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            drop_unwritable()
             raise typer.Exit(BROKEN_PIPE) from None
         except OSError as error:
+            drop_unwritable()
             print_message(f"Error: {text_of_error(error)}")
             raise typer.Exit(BAD_INPUT) from None
         except (CommandError, ValueError) as error:
