@@ -310,7 +310,7 @@ def test_a_model_at_its_tolerance_needs_no_curvature():
     """Of many labels with few documents, models that are only judged are a quarter of all."""
     _, model = quadratic(0, 2)
     assert model.violation() > 0.0
-    assert "curvatures" not in vars(model)
+    assert "curvature" not in vars(model)
 
 
 def test_a_matrix_without_entries_joins_nothing():

@@ -146,32 +146,14 @@ class QuadraticModel:
         self.dense_gradient = self.dense.collect(residuals)
 
     @cached_property
-    def curvatures(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The diagonal of the Hessian; a model that is at its tolerance, and makes no step, does not need it.
-
-        Of weights (pairs), intercepts (labels) and dense weights (labels, n_columns).
-        """
+    def curvature(self) -> Direction:
+        """The diagonal of the Hessian; a model that is at its tolerance, and makes no step, does not need it."""
         variances = self.loss.variances(self.probabilities)
         # Bounded away from 0: where every document is certain the model is flat, and the penalty alone decides. Where λ
         # is the deviation of a column of small values, so is its curvature.
         least = 1e-12 * np.minimum(self.active.penalty_weights, 1.0) ** 2
         of_pairs = np.maximum(self.collect(self.scale * variances, squared=True), least)
-        return of_pairs, np.maximum(variances.sum(axis=1), 1e-12), self.dense.curvature(variances)
-
-    @property
-    def curvature(self) -> np.ndarray:
-        """That of the weights."""
-        return self.curvatures[0]
-
-    @property
-    def intercept_curvature(self) -> np.ndarray:
-        """That of the intercepts."""
-        return self.curvatures[1]
-
-    @property
-    def dense_curvature(self) -> np.ndarray:
-        """That of the dense weights."""
-        return self.curvatures[2]
+        return Direction(of_pairs, np.maximum(variances.sum(axis=1), 1e-12), self.dense.curvature(variances))
 
     @cached_property
     def arrays(self) -> kernels.Quadratic:
@@ -179,7 +161,7 @@ class QuadraticModel:
         p, importance = self.probabilities, self.loss.importance
         return kernels.Quadratic(
             self.gradient,
-            self.curvature,
+            self.curvature.weights,
             self.active.penalty_weights,
             self.penalty.upper,
             self.penalty.lower,
@@ -193,7 +175,7 @@ class QuadraticModel:
         )
 
     def _coupling_rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The rows of Q; none of an operator, which there is no descent for."""
+        """The rows of Q; empty ones of an operator, which there is no descent for."""
         matrix = self.coupling.matrix
         if not isinstance(matrix, sparse.csr_array):
             return np.zeros(len(self.active) + 1, np.int32), np.empty(0, np.int32), np.empty(0)
@@ -333,7 +315,7 @@ class QuadraticModel:
         slope = self.dense_slope(point, self.loss.hessian_product(self.probabilities, point.scores))
         norm = largest_norm(slope)
         if norm > tolerance:
-            step = slope / self.dense_curvature
+            step = slope / self.curvature.dense
             moved = self.dense.spread(step)
             curved = np.vdot(moved, self.loss.hessian_product(self.probabilities, moved))
             length = np.vdot(slope, step) / (curved + 2.0 * self.dense.value(step))
@@ -352,7 +334,7 @@ class QuadraticModel:
             return 0.0
         return float(
             kernels.intercept_sweep(
-                self.intercept_gradient, self.intercept_curvature, self.arrays, point.scores, mean_moved,
+                self.intercept_gradient, self.curvature.intercepts, self.arrays, point.scores, mean_moved,
                 point.intercepts,
             )
         )  # fmt: skip
@@ -426,7 +408,7 @@ class QuadraticFace:
         """Of H."""
         diagonal = self.penalty.quadratic + self.coupling.diagonal
         diagonal *= 2.0
-        diagonal += self.of_support(self.model.curvature)
+        diagonal += self.of_support(self.model.curvature.weights)
         return np.asarray(diagonal)
 
     @cached_property
@@ -472,18 +454,18 @@ class QuadraticFace:
         Intercepts are kept from moving where the loss is flat, so that the Hessian is regular.
         """
         model = self.model
-        scaled = model.loss.fixed(residual.intercepts / model.intercept_curvature, 1.0 / model.intercept_curvature)
+        scaled = model.loss.fixed(residual.intercepts / model.curvature.intercepts, 1.0 / model.curvature.intercepts)
         solved = residual.weights / self.diagonal
         for places, factor in self.factors:
             solved[places] = cho_solve(factor, residual.weights[places].astype(np.float32), check_finite=False)
-        return Direction(solved, scaled, residual.dense / model.dense_curvature)
+        return Direction(solved, scaled, residual.dense / model.curvature.dense)
 
     def is_flat(self, direction: Direction, curvature: float) -> bool:
         """Whether the model hardly curves along a direction, in which the diagonal does."""
         model, d = self.model, direction.weights
         by_diagonal = sum(float(np.vdot(d[part] * self.diagonal[part], d[part])) for part in parts_in_cache(d))
-        by_diagonal += float(direction.intercepts**2 @ model.intercept_curvature)
-        by_diagonal += float(np.vdot(direction.dense**2, model.dense_curvature))
+        by_diagonal += float(direction.intercepts**2 @ model.curvature.intercepts)
+        by_diagonal += float(np.vdot(direction.dense**2, model.curvature.dense))
         return curvature <= self.flat * by_diagonal
 
     def solve(self, point: Point, tolerance: float, products: int) -> tuple[Direction | None, bool]:
@@ -656,7 +638,8 @@ class LabelBlocks:
             for of_part in map_in_threads(gram_of_documents, parts, model.design.n_threads):
                 gram += of_part
             # The diagonal in full, and a little more: single precision must not make the block indefinite.
-            own = model.curvature[members] + 2.0 * (model.penalty.quadratic[members] + model.coupling.diagonal[members])
+            ridges = model.penalty.quadratic[members] + model.coupling.diagonal[members]
+            own = model.curvature.weights[members] + 2.0 * ridges
             np.fill_diagonal(gram, own * (1.0 + JITTER))
         return gram
 
