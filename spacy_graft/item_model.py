@@ -418,8 +418,9 @@ class ItemModel:
         return scipy.sparse.csr_array((coefficients.data, places[coefficients.indices], coefficients.indptr), shape)
 
     def column_names(self, given: Sequence[str] | None = None) -> np.ndarray:
-        are_numbered = list(self.names) == default_names(len(self.names))
-        columns = self.names if given is None or not are_numbered else given
+        columns = self.names
+        if given is not None and list(columns) == default_names(len(columns)):
+            columns = given
         names = [str(feature) for feature in self._named_features(columns)]
         if self.of_matrix:
             names = [*columns, *(names[k] for k in np.flatnonzero(self.items < 0).tolist())]
@@ -601,7 +602,7 @@ def checked_input_features(estimator: Any, input_features: Any) -> list[str] | N
     n_columns = getattr(estimator, "n_features_in_", None)
     if input_features is None or n_columns is None:
         return None
-    names = [*input_features]
+    names = list(map(str, input_features))
     known = getattr(estimator, "feature_names_in_", None)
     if known is not None and names != known.tolist():
         raise ValueError(f"input_features is not equal to feature_names_in_. {difference_of_names(names, known)}")

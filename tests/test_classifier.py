@@ -630,6 +630,7 @@ def test_names_of_columns_come_from_the_step_before():
     expected = [" × ".join(sorted(chosen[int(k)] for k in name.split(" × "))) for name in numbered]
     assert len(numbered) > 3
     assert pipeline.get_feature_names_out(names).tolist() == expected
+    assert pipeline[1].get_feature_names_out([7, 8, 9])[:3].tolist() == ["7", "8", "9"]  # columns of a DataFrame
     with pytest.raises(ValueError, match=r"length equal to number of features \(3\), got 2"):
         pipeline[1].get_feature_names_out(names[:2])
     named = GraftClassifier(Grafting(l1=0.5)).fit(MATRIX, LABELS, names=names)
