@@ -412,7 +412,7 @@ class Groups:
             )
         totals = np.bincount(self.numbers, y, len(self.names))
         if n and not totals.any():
-            raise ValueError(f"No candidate is correct: all {n:,} values of y are 0.")
+            raise ValueError(f"No candidate is correct: all {n:,} values of y are 0. Give the correct ones a 1.")
         if (totals == 0.0).any():
             wrong = np.flatnonzero(totals == 0.0)
             raise ValueError(
