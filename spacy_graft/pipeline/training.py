@@ -200,7 +200,7 @@ class Training:
         self._steps = 0
         self._n_fitted = 0
         self._n_at_last_step = 0
-        #: Documents of the model that has been concluded, or to which labels or documents were to be added.
+        #: How many documents the last model has that training has come to its end with.
         self._n_concluded = 0
 
     def _forget_steps(self) -> None:
@@ -293,7 +293,7 @@ class Training:
         self._n_fitted = self._n_at_last_step = 0
 
     def _n_of_ended(self) -> int:
-        """How many documents the model of a training that has come to its end has; 0 if it has not."""
+        """How many documents the last model has that training has come to its end with; 0 if it has not."""
         return self._n_fitted if self.fit is not None and self.fit.finished else self._n_concluded
 
     def step(self) -> StepModel | None:
@@ -518,9 +518,7 @@ class Training:
         assert self.fit is not None
         model = self.refitted(self.fit.report)
         self.is_stable = not isinstance(self.learner, GraftingPath)
-        self.concluded = True
-        self.reports.append(model.report)
-        return model
+        return self._concluded(model)
 
     def _final_solution(self, fit: Fit) -> Solution:
         """The solution of a fit that does not go on, with a progress bar over the samples that this takes."""
@@ -793,7 +791,7 @@ class ResumedTraining(Training):
         return self._last_model(self._report)
 
     def _last_model(self, like: Report) -> StepModel:
-        """The model of a fit that has come as far as the one before, of which this is the report."""
+        """The model of a fit that has come as far as the one before, whose report is ``like``."""
         model = self.refitted(like, like.n_held_out)
         self._report, self._n_concluded, self.concluded = like, len(self.corpus), True
         if isinstance(self.learner, GraftingPath):
