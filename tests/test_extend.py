@@ -145,6 +145,24 @@ def test_a_model_that_an_interruption_kept_from_being_set_is_set_by_the_next_upd
     assert features_of(nlp) == features_of(whole) != set()
 
 
+def test_a_label_that_is_added_after_such_an_interruption_is_trained(
+    train_records: list[Record], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The model that was not set does not have it."""
+    nlp = make_nlp(learner=GRAFTING, keep_corpus=True)
+    spacy_graft.fit(nlp, make_examples(nlp, train_records[:60]))
+    component, new = component_of(nlp), make_examples(nlp, train_records[60:])
+    with monkeypatch.context() as patch:
+        patch.setattr("spacy_graft.graft.report.Report.saved", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            nlp.update(new)
+    component.add_label("new")
+    nlp.update([*new, make_example(nlp, "salt", {"new": 1.0})])
+    assert component.report is not None
+    assert component.report.n_documents == len(train_records) + 1
+    assert nlp("salt").cats["new"] > 0.0
+
+
 def test_documents_are_known_by_their_attributes_too() -> None:
     """Of the same texts and labels, with other attributes of the documents."""
     block = {"@graft_features": "spacy_graft.DocAttributes.v1", "metadata": ["source"], "min_df": 1}

@@ -289,7 +289,7 @@ class Training:
         self.corpus, self.may_grow = self.corpus.with_labels(reader), True
         self._n_concluded = self._n_of_ended()
         self.fit = None
-        self.held_out = self.choice = None  # of fewer labels
+        self.held_out = self.choice = self.unset = None  # of fewer labels
         self._n_fitted = self._n_at_last_step = 0
 
     def _n_of_ended(self) -> int:
