@@ -120,6 +120,26 @@ def test_a_calibration_before_the_first_step_of_a_resumed_training_keeps_the_his
     assert component.history == before != []
 
 
+def test_a_calibration_after_an_interrupted_training_keeps_the_history(
+    train_records: list[Record], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The steps of what was interrupted are none of the model."""
+    nlp = train_fully(make_nlp(keep_corpus=True, learner=PATH), train_records[:60])
+    component = component_of(nlp)
+    component.end_training()
+    before = component.history
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("spacy_graft.pipeline.training.Training.refitted", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            nlp.update(make_examples(nlp, train_records[60:]))
+    component.divide_scores(2.0)
+    assert component.history == before != []
+
+
 def test_a_fit_that_begins_again_has_all_steps_on_all_documents(
     train_records: list[Record], dev_records: list[Record]
 ) -> None:

@@ -324,11 +324,12 @@ class Training:
         next step would fail as well, and so would every other one.
         """
         before, n_documents, n_fitted = (self.left_out, self.strengths), len(self.corpus), self._n_fitted
-        n_of_model = self._n_of_ended()
+        n_of_model, reports = self._n_of_ended(), list(self.reports)
         try:
             yield
         except BaseException as error:
             interrupted, self.fit = self.fit, None
+            self.reports = reports  # those of the model
             if not self._is_concluding:
                 if isinstance(error, Exception) and 0 < n_of_model < n_documents and n_fitted <= n_of_model:
                     self.corpus = self.corpus.first(n_of_model)
@@ -649,7 +650,6 @@ class Training:
     def _gone_on(self, fit: PointFit, before: Interrupted) -> PointFit:
         """The fit that takes the place of one that was interrupted, as far as that had come."""
         self._interrupted = before  # until this one has
-        del self.reports[self._steps :]
         for _ in range(self._steps):
             if not fit.finished:
                 self._do(fit, fit.step)
