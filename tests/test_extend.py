@@ -520,6 +520,36 @@ def test_a_calibration_holds_where_training_goes_on(learner: dict[str, Any], tra
     assert component.report.temperature == 6.0
 
 
+@pytest.mark.filterwarnings("ignore:.*No training document is positive for 'new'")
+@pytest.mark.parametrize("error", [None, KeyboardInterrupt, ValueError])
+def test_a_calibration_holds_after_a_label_was_added_or_an_update_failed(
+    error: type[BaseException] | None, train_records: list[Record], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The fit that had come to its end is not there any more."""
+    nlp = make_nlp(learner=GRAFTING)
+    component, examples = component_of(nlp), make_examples(nlp, train_records)
+    component.initialize(lambda: examples[:60], nlp=nlp)
+    while not (component.report is not None and component.report.finished):
+        nlp.update(examples[:4])
+    if error is None:
+        component.add_label("new")
+    else:
+        nlp.update(examples[60:70])  # they are waited for as long as more come
+
+        def failing(*_: object) -> None:
+            raise error("no")
+
+        with monkeypatch.context() as patch:
+            patch.setattr("spacy_graft.pipeline.training.start", failing)
+            with pytest.raises(error):
+                nlp.update(examples[60:70])
+    component.divide_scores(3.0)
+    nlp.update(examples[60:70])
+    assert component.report.n_documents == 70
+    assert component.report.temperature == 3.0
+    assert error is not None or nlp("salt").cats["new"] > 0.0
+
+
 @pytest.mark.parametrize("in_training", [False, True])
 def test_errors_after_a_component_was_renamed_have_its_name(in_training: bool, train_records: list[Record]) -> None:
     nlp = train_fully(make_nlp(keep_corpus=True), train_records[:40])

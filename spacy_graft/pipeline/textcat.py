@@ -504,7 +504,11 @@ class TextCatGraft(TrainablePipe):
                 f"point of the path to train it to. Nothing is changed. Use the learner that it was trained by, or "
                 f"initialize it again with old and new documents."
             )
-        training = ResumedTraining(self.kept_corpus, self.steered_learner, self.vocab.strings, self.report)
+        return self._extending(self.kept_corpus, self.report)
+
+    def _extending(self, corpus: ExtractedCorpus, report: Report) -> ResumedTraining:
+        """Training that goes on from the model, which has documents of this corpus and this report."""
+        training = ResumedTraining(corpus, self.steered_learner, self.vocab.strings, report)
         if self.is_new_label().any():
             training.require_step()
         return training
@@ -695,8 +699,7 @@ class TextCatGraft(TrainablePipe):
             return
         if self.training is not None:
             if self.training.ended_unjudged and not not_kept(report):
-                corpus, strings = self.training.corpus, self.vocab.strings
-                self.training = ResumedTraining(corpus, self.steered_learner, strings, report)
+                self.training = self._extending(self.training.corpus, report)
             self.training.recalibrate(report)
         self.set_snapshot(snapshot, report)
 

@@ -200,7 +200,7 @@ class Training:
         self._steps = 0
         self._n_fitted = 0
         self._n_at_last_step = 0
-        #: How many documents the last model has that training has come to its end with.
+        #: How many documents the model has that training has come to its end with; 0 once a later fit has a model.
         self._n_concluded = 0
 
     def _forget_steps(self) -> None:
@@ -232,8 +232,7 @@ class Training:
     @property
     def ended_unjudged(self) -> bool:
         """Whether a fit has come to its end, of which held-out documents have not chosen a point."""
-        fit = self.fit
-        return fit is not None and fit.finished and not (self.concluded or self._is_evaluated)
+        return bool(self._n_concluded) and not (self.concluded or self._is_evaluated)
 
     def loss(self, report: Report) -> float:
         """The objective of a report, divided by the number of documents."""
@@ -287,14 +286,9 @@ class Training:
     def set_reader(self, reader: TargetReader) -> None:
         """Go on with more labels, whose documents are to come: the fit is started again."""
         self.corpus, self.may_grow = self.corpus.with_labels(reader), True
-        self._n_concluded = self._n_of_ended()
         self.fit = None
         self.held_out = self.choice = self.unset = None  # of fewer labels
         self._n_fitted = self._n_at_last_step = 0
-
-    def _n_of_ended(self) -> int:
-        """How many documents the last model has that training has come to its end with; 0 if it has not."""
-        return self._n_fitted if self.fit is not None and self.fit.finished else self._n_concluded
 
     def step(self) -> StepModel | None:
         """Do one step of the fit; start or restart the fit if necessary.
@@ -324,14 +318,14 @@ class Training:
         next step would fail as well, and so would every other one.
         """
         before, n_documents, n_fitted = (self.left_out, self.strengths), len(self.corpus), self._n_fitted
-        n_of_model, reports = self._n_of_ended(), list(self.reports)
+        n_of_model, reports = self._n_concluded, list(self.reports)
         try:
             yield
         except BaseException as error:
             interrupted, self.fit = self.fit, None
             self.reports = reports  # those of the model
             if not self._is_concluding:
-                if isinstance(error, Exception) and 0 < n_of_model < n_documents and n_fitted <= n_of_model:
+                if isinstance(error, Exception) and 0 < n_of_model < n_documents:
                     self.corpus = self.corpus.first(n_of_model)
                     self._n_fitted, self._n_at_last_step, self._n_concluded = n_fitted, n_of_model, n_of_model
                     raise
@@ -371,6 +365,7 @@ class Training:
         if self.fit.finished and not self._is_evaluated:  # or else there is one more model
             self.warn_if_empty(self.fit.report)
         self._snapshot = self.named(self.fit.solution())
+        self._n_concluded = self._n_fitted if self.fit.finished else 0
         self._steps += 1
         return StepModel(self._snapshot, self.fit.report)
 
