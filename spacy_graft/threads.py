@@ -18,8 +18,6 @@ ResultT = TypeVar("ResultT")
 
 def in_threads(work: Sequence[Callable[[], ResultT]], n_threads: int) -> list[ResultT]:
     """What each call gives back, in their order. The calling thread does it all where one is enough."""
-    if n_threads == 1 or len(work) < 2:
-        return [call() for call in work]
     return list(map_in_threads(lambda call: call(), [(call,) for call in work], n_threads))
 
 
