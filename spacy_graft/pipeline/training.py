@@ -803,7 +803,7 @@ def not_kept(report: Report) -> str:
 
 @contextmanager
 def naming_component(component: str, remedy: str = "") -> Iterator[None]:
-    """Name the component in an error that does not; one of constraints gets a remedy as well."""
+    """Name the component in an error that does not name it; an error of constraints gets a remedy as well."""
     try:
         yield
     except ValueError as error:
