@@ -1357,7 +1357,12 @@ def test_text_that_is_not_utf8(pipeline: Path, tmp_path: Path) -> None:
 def test_missing_files(pipeline: Path, tmp_path: Path) -> None:
     for command in ("explain", "classify"):
         assert "There is no file" in refused(command, pipeline, tmp_path / "none.jsonl")
+        assert "There is no file" in refused(command, pipeline, tmp_path / "two words.jsonl")
         assert "is a folder" in refused(command, pipeline, tmp_path)
+
+
+def test_a_text_that_ends_with_the_name_of_a_file(pipeline: Path) -> None:
+    assert json.loads(call("explain", pipeline, "We write rows to table.csv").stdout)["text"]
 
 
 def test_a_file_of_a_folder_that_must_not_be_entered_is_not_called_missing(pipeline, monkeypatch) -> None:

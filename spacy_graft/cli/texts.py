@@ -110,7 +110,9 @@ def has_lines(argument: str, format: InputFormat | None) -> bool:
 def looks_like_file(argument: str) -> bool:
     """Return whether an argument is more likely the name of a missing file than a text."""
     endings = (".txt", ".json", *JSONL_SUFFIXES, *TABLE_ENDINGS)
-    return not any(map(str.isspace, argument)) and argument.lower().endswith(endings)
+    # A text may end with the name of a file. A name with spaces is one where its folder is there.
+    may_be_text = any(map(str.isspace, argument)) and not os.path.isdir(os.path.dirname(argument))
+    return argument.lower().endswith(endings) and not may_be_text
 
 
 def read_file(path: str) -> str:
