@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -203,7 +204,7 @@ def threaded():
 
 def stored(path, cluster, done=None):
     """A place whose workers do not see the folder of this process."""
-    storage = (path / "storage").as_uri()
+    storage = f"file://{path / 'storage'}"
     return Dask(2, str(path / "trainer"), done, cluster.scheduler_address, storage)
 
 
@@ -317,13 +318,15 @@ def test_a_storage_that_cannot_be_used_is_named(data, tmp_path, monkeypatch):
     for storage, reason in (
         ("nosuch://bucket", r"ValueError: Protocol not known: nosuch\. Check the URL"),
         ("s3://bucket/index", r"ImportError: Install s3fs .*\. Install this package on all machines\."),
-        ((tmp_path / "file" / "index").as_uri(), r"NotADirectoryError: .* Check the URL"),
+        (f"file://{tmp_path / 'file' / 'index'}", r"NotADirectoryError: .* Check the URL"),
     ):
-        with pytest.raises(ValueError, match=rf"The storage {storage}/index-.* cannot be used on .*{reason}"):
+        with pytest.raises(
+            ValueError, match=rf"The storage {re.escape(storage)}/index-.* cannot be used on .*{reason}"
+        ):
             fitted(data, place(storage))
     monkeypatch.setattr(LocalFileSystem, "put_file", refused)
     with pytest.raises(ValueError, match=r"PermissionError: .*Permission denied\. Give this machine the credentials"):
-        fitted(data, place(tmp_path.as_uri()))
+        fitted(data, place(f"file://{tmp_path}"))
 
 
 def test_the_url_of_a_storage_is_checked():

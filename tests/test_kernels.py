@@ -33,7 +33,7 @@ from spacy_graft.model.kernels_of_test import two_rows
 
 slots = np.full(4, EMPTY, np.int32)
 slots[3] = 0
-print(*two_rows(slots, np.array([3])), sum(two_rows.stats.cache_hits.values()), two_rows.stats.cache_path)
+print(*two_rows(slots, np.array([3])), sum(two_rows.stats.cache_hits.values()), two_rows.stats.cache_path, sep=chr(10))
 """
 
 
@@ -49,7 +49,7 @@ def copy(tmp_path: Path) -> Path:
 def called(package: Path, cache: Path | None, before: str = "") -> tuple[list[int], int, Path]:
     """Rows, hits of the cache, and where that is, from a process of its own."""
     environment = {"NUMBA_CACHE_DIR": str(cache or ""), "NUMBA_DISABLE_JIT": "0", "PYTHONPATH": str(package.parent)}
-    *numbers, folder = run("-c", before + CALL, **environment).stdout.split()
+    *numbers, folder = run("-c", before + CALL, **environment).stdout.splitlines()
     *rows, hits = map(int, numbers)
     return rows, hits, Path(folder)
 
