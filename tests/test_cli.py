@@ -422,18 +422,13 @@ def test_closed_standard_streams(program: str, closed: str, pipeline: Path, text
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 def test_a_full_device(arguments: list[str], unbuffered: str) -> None:
     """Commands heed errors of output themselves; help and version are printed before they are called."""
-    assert errors_of_full_device(arguments, unbuffered) == (1, "Error: No space left on device\n")
-
-
-def errors_of_full_device(arguments: list[Any], unbuffered: str) -> tuple[int, str]:
-    """The exit code and the errors of a command whose output is written when it ends, or line by line."""
+    environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
     with open("/dev/full", "w") as full:
-        command = [sys.executable, "-m", "spacy_graft", *map(str, arguments)]
-        environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
+        command = [sys.executable, "-m", "spacy_graft", *arguments]
         result = subprocess.run(
             command, stdout=full, stderr=subprocess.PIPE, text=True, cwd=tempfile.gettempdir(), env=environment
         )
-    return result.returncode, result.stderr
+    assert (result.returncode, result.stderr) == (1, "Error: No space left on device\n")
 
 
 def test_files_are_written_once(pipeline: Path, texts: Path, tmp_path: Path) -> None:
