@@ -73,7 +73,7 @@ def trained(nlp: Language, records: list[Record], **options: Any) -> TextCatGraf
     train, dev = split(nlp, records)
     component = component_of(nlp)
     component.initialize(lambda: train, **options)
-    while component.training is not None and not component.training.concluded:
+    while component.training is not None and not component.training.course.concluded:
         nlp.update(train[:4])
         nlp.evaluate(dev)
     return component
@@ -97,7 +97,7 @@ def judged_at_point(
     training, fit = at_point(nlp, train, like)
     component = component_of(nlp)
     held_out = held_out_of(component, dev, training.shares())
-    trial = trials_of(fit, training.named(fit.solution()), held_out)(LEARNER["refit"])
+    trial = trials_of(fit, training.fits.named(fit.solution()), held_out)(LEARNER["refit"])
     adjustment = held_out.adjustment(trial.scores)
     component.set_snapshot(trial.snapshot.adjusted(adjustment, held_out.shares), fit.report)
     probabilities = held_out.probabilities(adjustment.of(trial.scores, held_out.shares))
@@ -118,7 +118,7 @@ def test_scores_without_names_are_those_of_the_named_model(noisy: list[Record]) 
     assert {"words", "prefixes", "pairs"} <= set(solution.blocks)
     scores_of = held_out.scorer(solution)
     for model in (solution, refitted):
-        np.testing.assert_array_equal(scores_of(model), held_out.scores(training.named(model)))
+        np.testing.assert_array_equal(scores_of(model), held_out.scores(training.fits.named(model)))
 
 
 @pytest.mark.parametrize("factory", ["textcat_graft", "textcat_graft_multilabel"])
@@ -296,7 +296,7 @@ def test_a_component_that_only_they_need(noisy: list[Record], tmp_path: Path, mo
     stdout = io.StringIO()
     log_step, _ = console_logger()(nlp, stdout, io.StringIO())
     component = component_of(nlp)
-    while component.training is not None and not component.training.concluded:
+    while component.training is not None and not component.training.course.concluded:
         losses = nlp.update(train[:4])
         scores = nlp.evaluate(dev)
         log_step({"epoch": 0, "step": 0, "losses": losses, "other_scores": scores, "score": 0.5})

@@ -32,7 +32,7 @@ from spacy_graft.held_out import (
     n_entered,
     parsimonious,
 )
-from spacy_graft.pipeline import folds, training
+from spacy_graft.pipeline import fits, folds, training
 from spacy_graft.pipeline.choice import Trial, best_refit, named_points, trials_of
 from spacy_graft.pipeline.judging import held_out_of
 from spacy_graft.pipeline.targets import WEIGHT_KEY
@@ -87,10 +87,10 @@ def test_the_model_is_the_best_point_so_far(factory: str, noisy: list[Record]) -
     nlp.initialize(lambda: train)
     losses: list[float] = []
     shares: list[float] = []
-    while not training_of(nlp).concluded:
+    while not training_of(nlp).course.concluded:
         nlp.update(train[:4])
         scores = nlp.evaluate(dev)
-        points = training_of(nlp).choice.points  # type: ignore[union-attr]
+        points = training_of(nlp).course.choice.points  # type: ignore[union-attr]
         losses.append(points[-1].log_loss)
         shares.append(scores["cats_choice"])
         assert scores["cats_log_loss"] == pytest.approx(min(losses))
@@ -142,7 +142,7 @@ def test_scores_stay_those_before_the_last_step(noisy: list[Record]) -> None:
     nlp = make_nlp(learner=AUTO)
     train, dev = split(nlp, noisy)
     nlp.initialize(lambda: train)
-    while not training_of(nlp).concluded:
+    while not training_of(nlp).course.concluded:
         nlp.update(train[:4])
         last = nlp.evaluate(dev)
     training = training_of(nlp)
@@ -162,7 +162,7 @@ def test_scores_stay_those_before_the_last_step(noisy: list[Record]) -> None:
         nlp.evaluate([*dev[:20], *make_examples(nlp, make_records(20, seed=99))])
     nlp.evaluate([*dev[:5], *make_examples(nlp, make_records(20, seed=99))])
     nlp.evaluate(train)
-    assert training.concluded
+    assert training.course.concluded
 
 
 def test_documents_that_come_after_the_last_step_extend_the_model(noisy: list[Record]) -> None:
@@ -180,7 +180,7 @@ def test_documents_that_come_after_the_last_step_extend_the_model(noisy: list[Re
     assert (report.n_documents, extended.n_documents) == (80 + len(dev), len(train) + len(dev))
     for name in ("points", "refit", "temperature", "n_held_out"):
         assert getattr(extended, name) == getattr(report, name)
-    assert training_of(nlp).concluded
+    assert training_of(nlp).course.concluded
 
 
 @pytest.mark.parametrize("options", [{}, {"metric": "cats_micro_f"}, {"parsimony": "one_se"}])
@@ -262,7 +262,7 @@ def test_other_documents_choose_nothing(noisy: list[Record]) -> None:
     assert "cats_choice" in chosen
     assert "cats_choice" not in other
     assert other["cats_score"] != chosen["cats_score"]
-    assert len(training_of(nlp).choice.points) == 1  # type: ignore[union-attr]
+    assert len(training_of(nlp).course.choice.points) == 1  # type: ignore[union-attr]
 
 
 def test_the_same_documents_in_another_order_choose_alike(noisy: list[Record]) -> None:
@@ -274,7 +274,7 @@ def test_the_same_documents_in_another_order_choose_alike(noisy: list[Record]) -
         dev = dev[:40] + dev  # some twice
         nlp.initialize(lambda train=train: train)
         step = 0
-        while not training_of(nlp).concluded:
+        while not training_of(nlp).course.concluded:
             nlp.update(train[:4])
             scores = nlp.evaluate(random.Random(step).sample(dev, len(dev)) if shuffles and step else dev)
             step += 1
@@ -297,7 +297,7 @@ def test_held_out_documents_that_are_read_anew_choose(noisy: list[Record]) -> No
         else:
             with pytest.warns(UserWarning, match="The blocks find other features in the held-out documents"):
                 assert component_of(nlp).score(dev)["cats_macro_f"] < 0.4
-    assert len(training_of(nlp).choice.points) == 2  # type: ignore[union-attr]
+    assert len(training_of(nlp).course.choice.points) == 2  # type: ignore[union-attr]
 
 
 def test_others_that_are_evaluated_before_a_point_is_judged(noisy: list[Record]) -> None:
@@ -334,10 +334,10 @@ def test_documents_that_are_evaluated_after_training_choose_nothing(noisy: list[
     before = component_of(nlp).to_bytes()
     with pytest.warns(UserWarning, match=f"These {len(test)} documents do not choose among the points of the path"):
         assert "cats_log_loss" not in nlp.evaluate(test)
-    while (training := training_of(nlp)).fit is not None and not training.fit.finished:
+    while (course := training_of(nlp).course).fit is not None and not course.fit.finished:
         nlp.update(train[:4])
     nlp.evaluate(test)
-    assert not training_of(nlp).choice.points  # type: ignore[union-attr]
+    assert not training_of(nlp).course.choice.points  # type: ignore[union-attr]
     again = make_nlp(learner=AUTO)
     train, _ = split(again, noisy)
     again.initialize(lambda: train)
@@ -394,7 +394,7 @@ def test_held_out_documents_of_one_label_are_warned_of(factory: str, noisy: list
     shares = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        while not training_of(nlp).concluded:
+        while not training_of(nlp).course.concluded:
             nlp.update(train[:4])
             shares.append(nlp.evaluate(dev)["cats_choice"])
     (warning,) = caught
@@ -485,7 +485,7 @@ def test_the_refit_has_the_least_log_loss_around(noisy: list[Record]) -> None:
     nlp.initialize(lambda: train)
     for _ in range(5):
         nlp.update(train[:4])
-    fit: Any = training_of(nlp).fit
+    fit: Any = training_of(nlp).course.fit
     held_out = held_out_of(component_of(nlp), dev, training_of(nlp).shares())
     trial_of = trials_of(fit, component_of(nlp).model.attrs["snapshot"], held_out)
     best = best_refit(trial_of(2.0), trial_of)
@@ -518,7 +518,7 @@ def test_a_refit_is_not_looked_for_at_two_points_in_a_row(noisy: list[Record], m
     looked: list[tuple[int, Trial]] = []
 
     def spy(first: Trial, trial_of: Any) -> Trial:
-        choice = training_of(nlp).choice
+        choice = training_of(nlp).course.choice
         assert choice is not None
         looked.append((len(choice.points), first))
         return best_refit(first, trial_of)
@@ -792,7 +792,7 @@ def test_where_folds_cannot_be_trained_dev_chooses_alone() -> None:
 
 def go_on(nlp: Language, train: list[Example], dev: list[Example]) -> None:
     """Train until the model is chosen."""
-    while not training_of(nlp).concluded:
+    while not training_of(nlp).course.concluded:
         nlp.update(train[:4])
         nlp.evaluate(dev)
 
@@ -802,7 +802,7 @@ def go_on(nlp: Language, train: list[Example], dev: list[Example]) -> None:
 def test_an_interruption_of_a_step_keeps_what_dev_has_judged(
     number: int, noisy: list[Record], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    models, calls, own = [], [], training.Training._do
+    models, calls, own = [], [], fits.FitBuilder.do
 
     def interrupted(*args: Any) -> None:
         own(*args)
@@ -810,7 +810,7 @@ def test_an_interruption_of_a_step_keeps_what_dev_has_judged(
         if len(models) == 0 and len(calls) == number:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr(training.Training, "_do", interrupted)
+    monkeypatch.setattr(fits.FitBuilder, "do", interrupted)
     for is_interrupted in (True, False):
         nlp = make_nlp(learner=AUTO)
         train, dev = split(nlp, noisy)

@@ -68,7 +68,7 @@ def trained(
     examples, component = make_examples(nlp, records), component_of(nlp)
     component.initialize(lambda: examples[30:], network=network)
     log_step = None if log is None else log(nlp)
-    while component.training is not None and not component.training.concluded:
+    while component.training is not None and not component.training.course.concluded:
         losses = nlp.update(examples[30:34])
         scores = nlp.evaluate(examples[:30])
         if log_step is not None:

@@ -235,7 +235,7 @@ def test_a_training_that_goes_on_keeps_a_calibration() -> None:
     train, dev = make_examples(nlp, noisy_records(90, 0)), make_examples(nlp, noisy_records(250, 2))
     nlp.initialize(lambda: train)
     component = component_of(nlp)
-    while not component.training.concluded:
+    while not component.training.course.concluded:
         nlp.update(train[:8], sgd=nlp.create_optimizer())
         nlp.evaluate(dev)
     spacy_graft.calibrate(nlp, make_examples(nlp, noisy_records(250, 1)))

@@ -113,7 +113,8 @@ def test_rows_after_the_last_step_are_those_of_other_components(with_others: boo
         give_report(nlp)
         component = nlp.get_pipe("textcat_graft")
         assert isinstance(component, TextCatGraft)
-        component.training = SimpleNamespace(n_scored=2, concluded=False, reports=[])  # type: ignore[assignment]
+        course = SimpleNamespace(n_scored=2, concluded=False, reports=[])
+        component.training = SimpleNamespace(course=course)  # type: ignore[assignment]
 
     lines, _ = log(nlp, [info_of(nlp)], train)
     assert len(lines) == 2 + with_others

@@ -103,9 +103,9 @@ def test_models_are_replaced_as_a_whole() -> None:
     for _ in range(3):
         nlp.update(examples[:2])
         assert component.training is not None
-        assert component.training.fit is not None
-        solution = component.training.fit.solution()
-        models.append((component.training.named(solution), component.training.fit.report.copy()))
+        assert component.training.course.fit is not None
+        solution = component.training.course.fit.solution()
+        models.append((component.training.fits.named(solution), component.training.course.fit.report.copy()))
     component.training = None
     valid: set[Any] = set()
     for snapshot, report in models:
@@ -130,7 +130,7 @@ def test_predictions_while_a_model_is_trained() -> None:
     nlp, examples = started()
     component = component_of(nlp)
     valid = all_answers(component)
-    while component.training is None or component.training.fit is None or not component.training.fit.report.finished:
+    while component.training is None or not component.training.course.has_ended:
         nlp.update(examples[:2])
         valid |= all_answers(component)
     for _ in range(5):
@@ -140,7 +140,7 @@ def test_predictions_while_a_model_is_trained() -> None:
         def work(nlp: Language = nlp, component: TextCatGraft = component, examples: list[Example] = examples) -> None:
             training = component.training
             assert training is not None
-            while training.fit is None or not training.fit.report.finished:
+            while not training.course.has_ended:
                 nlp.update(examples[:2])
 
         assert while_others_ask(component, work) <= valid
@@ -218,7 +218,7 @@ def test_linear_algebra_is_serial_where_weights_are_solved_for(monkeypatch: pyte
 
 
 @pytest.mark.parametrize(
-    ("owner", "name"), [(Training, "step"), (Training, "judge"), (GraftTextClassifier, "_trained")]
+    ("owner", "name"), [(Training, "stepping"), (Training, "judging"), (GraftTextClassifier, "_trained")]
 )
 def test_linear_algebra_is_serial_in_all_of_a_training(owner: type, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     found: list[set[int]] = []

@@ -516,7 +516,7 @@ def test_example_weight_two_is_the_document_twice(train_records: list[Record]) -
     for nlp, examples in ((once, weighted), (twice, doubled)):
         nlp.initialize(lambda examples=examples: examples)  # type: ignore[misc]
         spy = spied(nlp)
-        component_of(nlp).training.learner = spy  # type: ignore[union-attr]
+        component_of(nlp).training.fits.learner = spy  # type: ignore[union-attr]
         nlp.update([examples[0]])
         data.append(spy.data[0])
     assert np.array_equal(data[0].example_weights @ data[0].targets, data[1].targets.sum(axis=0))

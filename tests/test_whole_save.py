@@ -110,7 +110,7 @@ def test_after_the_last_step_a_pipeline_is_written_once(train_records: list[Reco
         nlp.evaluate(dev)
         saved_whole(nlp).to_disk(path)
         assert component.training is not None
-        written.append((component.training.concluded, path.stat().st_ino))
+        written.append((component.training.course.concluded, path.stat().st_ino))
         if step == 18:
             path.rename(tmp_path / "model-gone")
     after = [inode for concluded, inode in written if concluded]

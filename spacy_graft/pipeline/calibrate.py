@@ -129,7 +129,7 @@ def calibrate(
             f"[{component.name}] Some weights are locked, which a temperature would change. Give temperature=False, or "
             f"take back the locks with edit."
         )
-    if component.training is not None and component.training.is_going_on:
+    if component.training is not None and component.training.course.is_going_on:
         warnings.warn(
             f"[{component.name}] The training has steps left: the next one makes a model without this calibration. "
             f"Calibrate at its end.",

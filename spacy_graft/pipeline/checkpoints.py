@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import importlib.metadata
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import __version__
 from ..digests import digest_of
@@ -16,6 +17,10 @@ from ..graft.data import TrainingData
 from ..graft.report import Report
 from ..index.places import InMemory
 from ..model.table import pack_message, unpack_message
+
+if TYPE_CHECKING:
+    from ..graft.label_batches import BatchedPath
+    from ..graft.path import PathFit
 
 #: Packages whose version can change the last bits of a model.
 NUMERIC_PACKAGES = ("numpy", "scipy", "numba")
@@ -58,6 +63,16 @@ class Checkpoints:
         versions = {name: importlib.metadata.version(name) for name in NUMERIC_PACKAGES}
         digest = digest_of([__version__, digest_at_start(), versions, learner, reportless(data), destination])
         return cls(component, folder / digest[:32])
+
+    def do(self, path: PathFit | BatchedPath, step: Callable[[], None]) -> None:
+        """Take the next step of a path from its checkpoint, or do and save it."""
+        number = path.report.points + 1
+        saved = self.load(number)
+        if saved is not None:
+            path.resume(saved)
+        else:
+            step()
+            self.save(number, path.to_dict())
 
     def load(self, step: int) -> Any:
         """The state that was saved after a step, or None.

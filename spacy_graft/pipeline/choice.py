@@ -343,7 +343,7 @@ class Choice:
         least = -math.inf if self.learner.penalty == "l2" else math.inf if self._has_searched else self._least
         point, trial, self._has_searched = self._judged(present, least)
         self._least = min(self._least, trial.log_loss)
-        self.points.append(point)
+        self.points = [*self.points, point]
         losses = mean_losses([one.losses for one in self.points], present.held_out)
         for one, loss in zip(self.points, losses, strict=True):
             one.report.difference_error = loss.difference_error

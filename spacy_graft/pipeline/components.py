@@ -33,7 +33,7 @@ def is_over(nlp: Language) -> bool:
     grafts = graft_components(nlp)
     trained = [grafts.get(name) for name in trained_by_loop(nlp)]
     return bool(trained) and all(
-        graft is not None and graft.training is not None and graft.training.n_scored > 1 for graft in trained
+        graft is not None and graft.training is not None and graft.training.course.n_scored > 1 for graft in trained
     )
 
 

@@ -232,7 +232,7 @@ def train_with_dev(component: TextCatGraft, training: Training, dev: list[Exampl
         score = scores.get("cats_score")
         if score is None:
             raise ValueError(f"{NO_SCORE.format(name=component.name)} the component has no scorer of labels.")
-        if isfinite(score) and (score >= best_score or training.is_stable):
+        if isfinite(score) and (score >= best_score or training.course.is_stable):
             best_score, best = score, StepModel(model.snapshot, model.report.copy())
     if is_path:
         return
@@ -294,7 +294,7 @@ def train_like(component: TextCatGraft, training: Training, chosen: Report | Non
             pass
         last = training.refitted(chosen)
         last.report.log_loss, last.report.finished = chosen.log_loss, True
-        training.reports[-1:] = [last.report]
+        training.course.reports[-1:] = [last.report]
         training.warn_if_empty(last.report)
     component.set_snapshot(*last)
 

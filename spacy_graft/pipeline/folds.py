@@ -71,7 +71,7 @@ def splits_of(training: Training, numbers: Iterable[tuple[np.ndarray, np.ndarray
         Those of the documents that are kept and of those that are held out, of each split
         (:func:`.held_out.rows_of_splits`).
     """
-    corpus, strings, locked = training.corpus, training.strings, training.learner.locks_weights
+    corpus, strings, locked = training.corpus, training.fits.strings, training.learner.locks_weights
     shares = corpus.documents().targets.shares()
     return [
         Split(training.of(corpus.some(kept)), HeldOut(corpus.some(others), strings, shares, locked))
@@ -115,7 +115,7 @@ def cross_validated(training: Training, splits: list[Split], name: str = "") -> 
     name : str
         What the bar of each fold begins with.
     """
-    n_folds, tempered = len(splits), training.resources.network is not None
+    n_folds, tempered = len(splits), training.fits.resources.network is not None
     with warnings_of_all_documents():
         paths = []
         for fold, split in enumerate(splits, start=1):
@@ -124,7 +124,7 @@ def cross_validated(training: Training, splits: list[Split], name: str = "") -> 
         held_out = judge_of_all(splits)
         chosen, losses = chosen_of_folds(training.learner, held_out, paths, tempered)
         learner, judged_as = training.learner, partial(judged_like, training, splits, held_out)
-        chosen = with_best_strengths(learner, training.choices, chosen, losses, held_out, judged_as)
+        chosen = with_best_strengths(learner, training.fits.choices, chosen, losses, held_out, judged_as)
         return replace(without_needless_blocks(training, chosen, judged_as), n_folds=n_folds)
 
 
@@ -134,9 +134,9 @@ def points_of_split(split: Split, title: str, tempered: bool, alone: bool) -> li
     ``tempered`` and ``alone`` are those of :func:`~spacy_graft.held_out.points_of_fold`.
     """
     training = split.training()
-    fits = (cast("PointFit", training.fit) for _ in training.shown(training.steps(), title))
+    fits = (cast("PointFit", training.course.fit) for _ in training.shown(training.steps(), title))
     points = points_of_fold(fits, split.held_out.scorer, split.held_out, tempered, alone)
-    training.fit = None
+    training.course.fit = None
     return points
 
 
@@ -151,7 +151,7 @@ def judged_like(
     training: Training, splits: list[Split], held_out: Judge, like: Report
 ) -> tuple[Report, np.ndarray, bool]:
     """The point of a report with its blocks and strengths in all folds, losses, and whether it is small enough."""
-    tempered = training.resources.network is not None and like.network_alpha != 0.0
+    tempered = training.fits.resources.network is not None and like.network_alpha != 0.0
     return judged_by_folds(training.learner, like, fits_like(splits, like), held_out, tempered)
 
 
@@ -161,7 +161,7 @@ def fits_like(splits: list[Split], like: Report) -> Iterator[tuple[PointFit, Sol
         of_fold = split.training()
         of_fold.begin_like(like)
         yield of_fold.path_to(like), split.held_out.scorer
-        of_fold.fit = None  # frees its memory before the next one allocates
+        of_fold.course.fit = None  # frees its memory before the next one allocates
 
 
 def without_needless_blocks(

@@ -22,9 +22,9 @@ from .saving import check_thresholds
 from .vectors import VectorsSource, vectors_block, vectors_of_vocab
 
 if TYPE_CHECKING:
+    from .fits import Resources
     from .network import NetworkSource
     from .textcat import TextCatGraft
-    from .training import Resources
 
 
 def checked_examples(component: TextCatGraft, examples: Examples) -> Examples:

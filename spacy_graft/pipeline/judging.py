@@ -46,38 +46,38 @@ def choose(
 
     The scores are those of the chosen point. Other documents than the first ones are scored as ever.
     """
-    choice = training.choice
+    course = training.course
+    choice = course.choice
     assert choice is not None
     judged, is_changed = [example for example in examples if can_judge(component, example)], False
-    if training.held_out is not None and training.held_out is not held_out:
-        found = held_out.like(training.held_out)
+    if course.held_out is not None and course.held_out is not held_out:
+        found = held_out.like(course.held_out)
         if found is None:
             warn_of_others(component, training, len(judged))
             return component.scores_of(examples, options)
         held_out, numbers = found
         judged = [judged[number] for number in numbers.tolist()]
-        if is_changed := held_out is not training.held_out:
+        if is_changed := held_out is not course.held_out:
             warn_of_annotation(component)
 
     def scorer(probabilities: np.ndarray, thresholds: list[float] | None) -> dict[str, Any]:
         component.set_annotations((example.predicted for example in judged), probabilities)
         return component.scores_of(examples, options, thresholds)
 
-    if training.held_out is None:
+    if course.held_out is None:
         warn_of_unknown(component, examples, len(judged))
         warn_of_one_target(component, held_out)
         warn_of_weights(component, held_out.corpus)
-    if not training.is_compared:
+    if not course.is_compared:
         warn_of_known(component, training.corpus, held_out.corpus)
-        training.is_compared = True
-    if not training.is_judged:
-        with limited_threads("blas"):
-            training.judge(held_out, scorer)
-        chosen = choice.chosen
-        assert chosen.snapshot is not None
-        component.set_snapshot(chosen.snapshot, chosen.report)
-        component.note_score(choice.points[-1].scores)
-    training.n_scored += training.concluded
+        course.is_compared = True
+    if not course.is_judged:
+        with limited_threads("blas"), training.judging(held_out, scorer):
+            chosen = choice.chosen
+            assert chosen.snapshot is not None
+            component.set_snapshot(chosen.snapshot, chosen.report)
+            component.note_score(choice.points[-1].scores)
+    course.n_scored += course.concluded
     if not choice.points:
         return component.scores_of(examples, options)
     if is_changed:
@@ -184,7 +184,7 @@ def warn_of_annotation(component: TextCatGraft) -> None:
 
 def warn_of_others(component: TextCatGraft, training: Training, n_judging: int) -> None:
     """Warn of documents that choose nothing, where a point has yet to be judged."""
-    if not training.is_judged:
+    if not training.course.is_judged:
         warnings.warn(
             f"[{component.name}] These {n_judging:,} documents do not choose the model, since they are not those that "
             f"judged its first point. Evaluate the same documents after each step; others, such as a test set, after "

@@ -133,9 +133,9 @@ class LogTable:
             ]
         )
         for name, pipe in self.grafts.items():
-            if name not in self.concluded and pipe.training is not None and pipe.training.concluded:
+            if name not in self.concluded and pipe.training is not None and pipe.training.course.concluded:
                 self.concluded.add(name)
-                report = pipe.training.reports[-1]
+                report = pipe.training.course.reports[-1]
                 self._write_text(conclusion(name, report))
                 if text := fullness(name, pipe.learner, report):
                     self._write_text(text)
@@ -207,7 +207,7 @@ def needless_components(nlp: Language, name: str, pipe: TextCatGraft, left_out: 
 
 def cells(component: TextCatGraft) -> tuple[str, ...]:
     """The cells of a graft component, of its last step: l1 / l1_max, features, refit, log-loss on dev, relative gap."""
-    reports = [] if component.training is None else component.training.reports
+    reports = [] if component.training is None else component.training.course.reports
     report = reports[-1] if reports else component.report
     if report is None:
         return ("-",) * 5

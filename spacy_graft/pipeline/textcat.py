@@ -43,10 +43,11 @@ from . import history, initialization, judging, saving
 from .annotation import Examples, annotated, is_cut_off, whole_corpus, words_added
 from .choice import named_points
 from .corpus import DocPair, ExtractedCorpus
+from .fits import Resources
 from .loop import is_loop_of_spacy, require_batch_size, suit_loop
 from .saving import HISTORY
 from .targets import TargetReader, Targets, has_labels_of, read_labels
-from .training import Resources, ResumedTraining, Training, naming_component, not_kept
+from .training import ResumedTraining, Training, naming_component, not_kept
 
 if TYPE_CHECKING:
     from .edits import Edit
@@ -528,14 +529,14 @@ class TextCatGraft(TrainablePipe):
         """
         if self.training is None:
             return
+        naming = naming_component(self.name, self._how_to_take_back())
         try:
-            with limited_threads("blas"), naming_component(self.name, self._how_to_take_back()):
-                model = self.training.unset = self.training.unset or self.training.step()
+            with limited_threads("blas"), naming, self.training.stepping() as model:
+                if model is not None:
+                    self.set_snapshot(*model)
         finally:
             self.kept_corpus = self.corpus if self.keep_corpus else None
         if model is not None:
-            self.set_snapshot(*model)
-            self.training.unset = None
             self.training.losses[self.name] = self.training.loss(model.report)
 
     def set_snapshot(self, snapshot: Snapshot, report: Report) -> None:
@@ -549,8 +550,8 @@ class TextCatGraft(TrainablePipe):
             The report of the same step, which is copied.
         """
         steps = self.history
-        if self.training is not None and self.training.reports:
-            steps = history.history_of(self.training.reports, steps)
+        if self.training is not None and self.training.course.reports:
+            steps = history.history_of(self.training.course.reports, steps)
         self._set_snapshot(replace(snapshot, notes={REPORT: report.saved(), HISTORY: steps}))
         self.report = report.copy()
 
@@ -611,13 +612,13 @@ class TextCatGraft(TrainablePipe):
         choosing = training if training is not None and training.takes_held_out else None
         judging.require_texts(self.name, examples, choosing)
         if choosing is not None:
-            held_out = choosing.held_out
+            held_out = choosing.course.held_out
             if held_out is None or not held_out.are(examples):
                 held_out = judging.held_out_of(self, examples, choosing.shares())
             if len(held_out.corpus):
                 return judging.choose(self, choosing, held_out, examples, kwargs)
             judging.warn_of_no_judge(self, len(examples))
-            choosing.has_no_judge = True
+            choosing.course.has_no_judge = True
         if not any(has_labels_of(example.reference, self.labels) for example in examples):
             if choosing is None:
                 judging.warn_of_no_labels(self, examples)
@@ -632,7 +633,7 @@ class TextCatGraft(TrainablePipe):
             return scores
         self.note_score(scores)
         # Without a path, the loop chooses; if stable features were asked for, a model that has no others.
-        return {**scores, "cats_choice": scores["cats_score"] + training.is_stable}
+        return {**scores, "cats_choice": scores["cats_score"] + training.course.is_stable}
 
     def scores_of(
         self, examples: list[Example], options: dict[str, Any], thresholds: Sequence[float] | None = None

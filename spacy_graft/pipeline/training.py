@@ -5,31 +5,28 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import replace
+from copy import copy
+from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from spacy.tokens import Doc
 from spacy.util import logger
 
 from ..adjustment import Adjustment
-from ..graft.constraints import FeatureNames
 from ..graft.emptiness import NothingToLearnError, why_empty
 from ..graft.report import Report
 from ..graft.settings import GraftingPath, PenaltySettings, n_samples
 from ..graft.solution import Solution
-from ..graft.start import Fit, final_solution, start
+from ..graft.start import Fit, final_solution
 from ..heap import frozen_heap, trim_heap
-from ..index.places import IndexPlace, OnDisk
 from ..metrics import lifted_thresholds
-from ..model.naming import texts_of
-from ..model.snapshot import Snapshot, snapshot_of_solution
-from ..strengths import choices_of, first_strengths, try_strengths
-from .checkpoints import Checkpoints
+from ..model.snapshot import Snapshot
+from ..strengths import try_strengths
 from .choice import Choice, HeldOut, PresentPoint, Scorer
 from .corpus import DocPair, ExtractedCorpus
+from .fits import FitBuilder, Resources, Variant
 from .folds import chosen_of_few, leave_out
 from .judging import warn_of_noise
 from .progress import progress_bar, progress_text
@@ -39,39 +36,10 @@ if TYPE_CHECKING:
     from rich.progress import Progress
     from spacy.strings import StringStore
 
-    from ..graft.data import TrainingData
-    from ..graft.document_vectors import DocumentVectors
-    from ..graft.label_batches import BatchedPath
-    from ..graft.network import Network
-    from ..graft.path import PathFit
     from ..graft.points import PointFit
-    from .documents import Documents
-    from .network import NetworkSource
-    from .vectors import VectorsSource
 
-Made = TypeVar("Made")
 #: A model, or what is reported of it.
 Step = TypeVar("Step", bound="StepModel | Report")
-
-
-class Resources(NamedTuple):
-    """What a training needs besides documents.
-
-    Attributes
-    ----------
-    network : NetworkSource, optional
-    checkpoint_folder : Path, optional
-        Where the steps of :class:`~spacy_graft.graft.settings.GraftingPath` are saved, and found again by another
-        training of the same corpus.
-    vectors : VectorsSource, optional
-    place : InMemory, OnDisk or Dask, optional
-        Where the symbols and the indexes of the corpus are.
-    """
-
-    network: NetworkSource | None = None
-    checkpoint_folder: Path | None = None
-    vectors: VectorsSource | None = None
-    place: IndexPlace | None = None
 
 
 class StepModel(NamedTuple):
@@ -81,29 +49,97 @@ class StepModel(NamedTuple):
     report: Report
 
 
-class OfDocuments(Generic[Made]):
-    """What is made of documents: kept for as long as it is asked for of the same ones."""
+@dataclass
+class Course:
+    """How far the training on some documents has come.
 
-    def __init__(self) -> None:
-        self._known: tuple[Documents, Made] | None = None
+    It is replaced when a fit of other documents begins. After a step or a judgement that failed, it is what it was
+    before.
 
-    def of(self, documents: Documents, make: Callable[[], Made]) -> Made:
-        """What has been made of these documents, or is made now."""
-        if self._known is None or self._known[0] is not documents:
-            self._known = None  # frees its memory before the next one is made
-            self._known = documents, make()
-        return self._known[1]
+    Attributes
+    ----------
+    variant : Variant
+        Of the fit.
+    n_documents : int
+        Those that it has, the first ones of the corpus; 0 before there is a fit.
+    n_seen : int
+        Those that there were at the last step.
+    n_steps : int
+        How many steps have been done, those before a fit was started again included.
+    fit : Fit, optional
+        None if it is not needed any more, or if a step has failed: then it is begun again.
+    reports : list of Report
+        The report after each step of the fit.
+    snapshot : Snapshot, optional
+        Of the last step.
+    choice : Choice, optional
+        The points of a path that held-out documents have judged.
+    held_out : HeldOut, optional
+        These documents.
+    has_no_judge : bool
+        Whether documents were evaluated that should choose, and none has a label of the component.
+    is_compared : bool
+        Whether they have been compared with the documents of the fit.
+    has_ended : bool
+        Whether the fit has come to its end.
+    concluded : bool
+        Whether the last step was that to the chosen model, after which nothing changes.
+    is_stable : bool
+        Whether the last step was that to the model of stable features, after a fit that is not a path.
+    is_said_empty : bool
+        Whether there was a warning that the model has no features.
+    lacks_labels : bool
+        Whether labels have been added that the fit does not have.
+    like : Report, optional
+        If a model is extended, what it is trained to: the point, refit and calibration that it had.
+    n_scored : int
+        How often the scores of the model after the last step have been asked for.
+    """
 
+    variant: Variant
+    n_documents: int = 0
+    n_seen: int = 0
+    n_steps: int = 0
+    fit: Fit | None = None
+    reports: list[Report] = field(default_factory=list)
+    snapshot: Snapshot | None = None
+    choice: Choice | None = None
+    held_out: HeldOut | None = None
+    has_no_judge: bool = False
+    is_compared: bool = False
+    has_ended: bool = False
+    concluded: bool = False
+    is_stable: bool = False
+    is_said_empty: bool = False
+    lacks_labels: bool = False
+    like: Report | None = None
+    n_scored: int = 0
 
-class Interrupted(NamedTuple):
-    """A path that was interrupted: the refit that it had, and its documents."""
+    def without_fit(self) -> Course:
+        """A copy that a step does not change, without the memory of the fit."""
+        return replace(self, fit=None, reports=list(self.reports), choice=copy(self.choice))
 
-    refit: float | None
-    documents: Documents
+    @property
+    def n_fitted(self) -> int:
+        """How many documents a fit has with the labels that there are; 0 without one."""
+        return 0 if self.lacks_labels else self.n_documents
+
+    @property
+    def is_going_on(self) -> bool:
+        """Whether a fit has begun that has steps left."""
+        return self.n_fitted > 0 and not (self.has_ended or self.concluded)
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether the present point of a path has been judged, or there is none."""
+        if self.choice is None or self.concluded or self.snapshot is None:
+            return True
+        n_points = self.reports[-1].points
+        return not n_points or bool(self.choice.points and self.choice.points[-1].report.points == n_points)
 
 
 class Training:
-    """The corpus and the fit of one component.
+    """The corpus and the fits of one component.
 
     A fit needs all documents when it starts. The corpus callback of ``initialize`` returns them at once. Examples that
     only ``update`` passes (streams, resumed training, loops over mini-batches) are collected, and the fit is restarted
@@ -126,33 +162,10 @@ class Training:
 
     Attributes
     ----------
-    named : callable
-        Returns the snapshot of a solution.
-    names : FeatureNames
-    fit : Fit, optional
-    reports : list of Report
-        The report after each step of the fit.
-    choice : Choice, optional
-        The points of a path that held-out documents have judged.
-    held_out : HeldOut, optional
-        These documents.
-    has_no_judge : bool
-        Whether documents were evaluated that should choose, and none has a label of the component.
-    is_compared : bool
-        Whether they have been compared with the documents of the fit.
-    left_out : tuple of str
-        Blocks that a fit which begins does not have.
-    strengths : dict of str to float
-        Options of the learner that it has other values of: ``network_alpha`` and ``vectors_ridge``. At 0 it has no
-        network, or no word vectors.
-    concluded : bool
-        Whether the last step was that to the chosen model.
-    is_stable : bool
-        Whether the last step was that to the model of stable features, after a fit that is not a path.
+    fits : FitBuilder
+    course : Course
     progress : Progress, optional
         The bar that shows the work; by default each kind of it has its own.
-    n_scored : int
-        How often the scores of the model after the last step have been asked for.
     losses : dict of str to float
         The caller's losses, which the next step updates.
     in_loop : bool
@@ -171,86 +184,56 @@ class Training:
         source: Callable[[], Iterable[DocPair]] | None = None,
     ) -> None:
         self.corpus = corpus
-        self.learner = learner
-        self.strings = strings
-        self.resources = resources
-        # They do not refer to the training, whose memory would be freed later.
-        requiring = requiring_words(corpus.reader.component)
-        self.named = requiring(partial(snapshot_of_solution, blocks=corpus.blocks, strings=strings))
-        self.names = FeatureNames(requiring(partial(texts_of, corpus.blocks, strings)))
-        self.fit: Fit | None = None
-        self._forget_steps()
-        self.left_out: tuple[str, ...] = ()
-        self.strengths = self._first_strengths()
+        self.fits = FitBuilder(learner, corpus.blocks, strings, resources, corpus.reader.component)
+        self.course = Course(self.fits.first_variant())
         self.progress: Progress | None = None
         self.losses: dict[str, float] = {}
-        #: What a step has given, if the component does not have it, since the update was interrupted.
-        self.unset: StepModel | None = None
         self.in_loop, self.may_grow = False, True
-        self._is_told_of_others = False
-        self._scorer: Scorer | None = None
         self._source = source
-        self._snapshot: Snapshot | None = None
-        self._checkpoints: Checkpoints | None = None
-        self._data: OfDocuments[TrainingData] = OfDocuments()
-        self._built_network: OfDocuments[Network] = OfDocuments()
-        self._document_vectors: OfDocuments[DocumentVectors] = OfDocuments()
-        self._is_evaluated = self._is_concluding = False
-        self._interrupted: Interrupted | None = None
-        self._steps = 0
-        self._n_fitted = 0
-        self._n_at_last_step = 0
-        #: How many documents the model has that training has come to its end with; 0 once a later fit has a model.
-        self._n_concluded = 0
-
-    def _forget_steps(self) -> None:
-        """Be as before the first step of a fit."""
-        self.reports: list[Report] = []
-        self.choice: Choice | None = None
-        self.held_out: HeldOut | None = None
-        self.is_compared = self.has_no_judge = False
-        self.concluded = False
-        self.is_stable = False
-        self.n_scored = 0
-        self._is_said_empty = False
+        self._is_told_of_others = False
+        #: Whether the loop evaluates, and what scores what it evaluates.
+        self._is_evaluated = False
+        self._scorer: Scorer | None = None
 
     def __reduce__(self) -> tuple[type[None], tuple[()]]:
         return type(None), ()
 
     @property
+    def learner(self) -> Any:
+        """The settings of the fits."""
+        return self.fits.learner
+
+    @property
     def report(self) -> Report | None:
-        """Of the last step; None before there is a fit."""
-        if self.reports and self._n_fitted:
-            return self.reports[-1]
-        return None if self.fit is None else self.fit.report
+        """Of the last step; None before there is one."""
+        return self.course.reports[-1] if self.course.reports and self.course.n_fitted else None
 
     @property
     def n_pending(self) -> int:
         """How many documents have come since the fit began, which are in no model yet; 0 before there is a fit."""
-        return len(self.corpus) - self._n_fitted if self._n_fitted else 0
+        return len(self.corpus) - self.course.n_fitted if self.course.n_fitted else 0
 
     @property
     def ended_unjudged(self) -> bool:
         """Whether a fit has come to its end, of which held-out documents have not chosen a point."""
-        return bool(self._n_concluded) and not (self.concluded or self._is_evaluated)
+        return self.course.has_ended and not (self.course.concluded or self._is_evaluated)
 
     def loss(self, report: Report) -> float:
         """The objective of a report, divided by the number of documents."""
-        return report.objective / self._n_fitted
+        return report.objective / self.course.n_documents
 
     def of(self, corpus: ExtractedCorpus) -> Training:
         """The same training of other documents, for the choice of a model: it looks for no unstable features."""
         learner = self.learner
         if isinstance(learner, PenaltySettings):
             learner = replace(learner, stability=False)
-        training = Training(corpus, learner, self.strings, self.resources)
+        training = Training(corpus, learner, self.fits.strings, self.fits.resources)
         training.progress = self.progress
         return training
 
     def begin_like(self, report: Report) -> None:
         """Leave out the blocks of a report, and use the strengths that it names."""
-        self.left_out = tuple(report.left_out)
-        self.strengths = self._strengths_of(report)
+        self.course.variant = self.fits.variant_of(report)
 
     @frozen_heap()
     def add_examples(self, examples: Iterable[DocPair]) -> None:
@@ -285,15 +268,14 @@ class Training:
 
     def set_reader(self, reader: TargetReader) -> None:
         """Go on with more labels, whose documents are to come: the fit is started again."""
-        self.corpus, self.may_grow = self.corpus.with_labels(reader), True
-        self.fit = None
-        self.held_out = self.choice = self.unset = None  # of fewer labels
-        self._n_fitted = self._n_at_last_step = 0
+        # Held-out documents and what they have judged are of fewer labels.
+        course = replace(self.course, fit=None, held_out=None, choice=None, lacks_labels=True)
+        self.corpus, self.course, self.may_grow = self.corpus.with_labels(reader), course, True
 
     def step(self) -> StepModel | None:
         """Do one step of the fit; start or restart the fit if necessary.
 
-        When held-out documents have judged a path (:meth:`judge`) and it has ended, or they are not predicted better
+        When held-out documents have judged a path (:meth:`judging`) and it has ended, or they are not predicted better
         any more, the last step is to the chosen model: under ``retrain``, to that of all documents, theirs included.
         These cannot judge after that: more documents only extend the model, and do not begin another choice.
 
@@ -307,71 +289,63 @@ class Training:
         UserWarning
             If the fit has finished without a feature, with the reason and what to change.
         """
-        with frozen_heap(), self._done_again_after_error():
-            return self._next_model()
+        with self.stepping() as model:
+            return model
 
     @contextmanager
-    def _done_again_after_error(self) -> Iterator[None]:
-        """If the block raises an exception, nothing of what it has done is used: the next step does it again.
+    def stepping(self) -> Iterator[StepModel | None]:
+        """Do one step, and give its model to the block. If either raises an exception, the step has not been done.
 
         If it is an error, and training had come to its end before, the documents that have come since are not kept: the
         next step would fail as well, and so would every other one.
         """
-        before, n_documents, n_fitted = (self.left_out, self.strengths), len(self.corpus), self._n_fitted
-        n_of_model, reports = self._n_concluded, list(self.reports)
+        try:
+            with self._undone_after_error():
+                with frozen_heap():
+                    model = self._next_model()
+                yield model
+        except Exception:
+            course = self.course
+            if course.has_ended and course.n_documents < len(self.corpus):
+                self.corpus, course.n_seen = self.corpus.first(course.n_documents), course.n_documents
+            raise
+
+    @contextmanager
+    def _undone_after_error(self) -> Iterator[None]:
+        """If the block raises an exception, corpus and course are what they were before it, without the fit."""
+        corpus, course = self.corpus, self.course.without_fit()
         try:
             yield
-        except BaseException as error:
-            interrupted, self.fit = self.fit, None
-            self.reports = reports  # those of the model
-            if not self._is_concluding:
-                if isinstance(error, Exception) and 0 < n_of_model < n_documents:
-                    self.corpus = self.corpus.first(n_of_model)
-                    self._n_fitted, self._n_at_last_step, self._n_concluded = n_fitted, n_of_model, n_of_model
-                    raise
-                # A fit begins. If it is one of the same documents, what has been judged of its points holds.
-                judged = self.choice is not None and self.choice.points
-                if n_documents == self._n_fitted and not self.concluded and judged and interrupted:
-                    self._interrupted = Interrupted(cast("PointFit", interrupted).refit, self.corpus.documents())
-                self._n_fitted = 0
-                raise
-            # It had tried blocks and strengths, and added the documents held out.
-            self._is_concluding, (self.left_out, self.strengths) = False, before
-            if len(self.corpus) > n_documents:
-                self.corpus = self.corpus.first(n_documents)
+        except BaseException:
+            self.corpus, self.course = corpus, course
             raise
 
     def _next_model(self) -> StepModel | None:
         """What :meth:`step` returns."""
+        course = self.course
         if self._must_start():
-            last = self.reports[-1] if self.concluded else None
+            last = course.reports[-1] if course.concluded else None
             if last is not None and last.n_held_out:
                 # All documents, at the point that was chosen before some of them came.
-                return self._concluded(self._retrained(self._lifted(last, self._n_concluded), last.n_held_out))
-            self.fit = None  # frees its memory before the next fit allocates
-            if self.concluded:
-                self.left_out, self.strengths = (), self._first_strengths()
-            self.fit = self._started_fit()
-        elif self.concluded:
+                return self._concluded(self._retrained(self._lifted(last, course.n_documents), last.n_held_out))
+            self._start(self.fits.first_variant() if course.concluded else course.variant)
+        elif course.concluded:
             return None
-        elif self.choice is not None and self.choice.points and self._has_judged_all(self.choice):
+        elif course.choice is not None and course.choice.points and (course.has_ended or course.choice.is_exhausted):
             # Of more documents another point may be better; a fit of all of them begins once no more come.
-            return None if self.n_pending and self.may_grow else self._conclude(self.choice)
-        elif self.fit is None:
+            return None if self.n_pending and self.may_grow else self._conclude(course.choice)
+        elif not course.n_documents:
             return None
-        elif self.fit.finished:
+        elif course.has_ended:
             return self._stable() if n_samples(self.learner) else None
-        self._step(self.fit)
-        if self.fit.finished and not self._is_evaluated:  # or else there is one more model
-            self.warn_if_empty(self.fit.report)
-        self._snapshot = self.named(self.fit.solution())
-        self._n_concluded = self._n_fitted if self.fit.finished else 0
-        self._steps += 1
-        return StepModel(self._snapshot, self.fit.report)
-
-    def _has_judged_all(self, choice: Choice) -> bool:
-        """Whether a path is not gone on with; it is no longer there if its choice was interrupted."""
-        return self.fit is None or self.fit.finished or choice.is_exhausted
+        fit, course = self._present_fit(), self.course
+        self._step(fit)
+        if fit.finished and not self._is_evaluated:  # or else there is one more model
+            self.warn_if_empty(fit.report)
+        course.snapshot = self.fits.named(fit.solution())
+        course.has_ended = fit.finished
+        course.n_steps += 1
+        return StepModel(course.snapshot, fit.report)
 
     def models(self) -> Iterator[StepModel]:
         """Do all steps that are left, and yield their models."""
@@ -383,8 +357,7 @@ class Training:
 
         A fit without points is done when it has finished.
         """
-        self.fit = None  # frees its memory before the next fit allocates
-        fit = self.fit = self._started_fit()
+        fit = self._start(self.course.variant)
         last = None if like is None else like.points
         while True:
             self._step(fit)
@@ -399,66 +372,59 @@ class Training:
         They may in a loop that evaluates from its first step on. What is evaluated after training without held-out
         documents may be a test set, which must not choose anything.
         """
-        return self.choice is not None and (self._is_evaluated or len(self.reports) == 1)
-
-    @property
-    def is_going_on(self) -> bool:
-        """Whether a fit has begun that has steps left."""
-        return self.fit is not None and not (self.fit.finished or self.concluded)
+        return self.course.choice is not None and (self._is_evaluated or len(self.course.reports) == 1)
 
     @property
     def is_past_choice(self) -> bool:
         """Whether documents that are evaluated now come too late to choose among the points of a path."""
-        return self.choice is not None and self.is_going_on and not (self.takes_held_out or self.has_no_judge)
-
-    @property
-    def is_judged(self) -> bool:
-        """Whether the present point of a path has been judged, or there is none."""
-        if self.choice is None or self.fit is None or self.concluded or self._snapshot is None:
-            return True
-        if not self.fit.report.points:
-            return True
-        return bool(self.choice.points) and self.choice.points[-1].report.points == self.fit.report.points
+        course = self.course
+        return course.choice is not None and course.is_going_on and not (self.takes_held_out or course.has_no_judge)
 
     def scores_of_held_out(self, docs: Sequence[Doc], snapshot: Snapshot) -> np.ndarray | None:
         """The scores of documents under a model, if they are held-out ones, which need not be read again."""
-        held_out = self.held_out
+        held_out = self.course.held_out
         numbers = None if held_out is None else held_out.numbers_of(docs)
         return None if held_out is None or numbers is None else held_out.scores(snapshot)[numbers]
 
-    @frozen_heap()
-    def judge(self, held_out: HeldOut, scorer: Scorer) -> None:
-        """Judge the present point of a path by held-out documents, the same at all points."""
-        assert self.fit is not None
-        assert self._snapshot is not None
-        self.held_out, self._is_evaluated, self._scorer = held_out, True, scorer
-        self._judge(self.fit, self._snapshot)
+    @contextmanager
+    def judging(self, held_out: HeldOut, scorer: Scorer) -> Iterator[None]:
+        """Judge the present point of a path by held-out documents, the same at all points, for a block that uses it.
+
+        If either raises an exception, it has not been judged.
+        """
+        with self._undone_after_error():
+            course = self.course
+            assert course.snapshot is not None
+            with frozen_heap():
+                course.held_out, self._is_evaluated, self._scorer = held_out, True, scorer
+                self._judge(self._present_fit(), course.snapshot)
+            yield
         # Points may be judged later on without an evaluation: after the path, or when a fit starts again.
-        if not (self.learner.optional_blocks or self.choices or self.may_grow or self.n_pending):
+        if not (self.learner.optional_blocks or self.fits.choices or self.may_grow or self.n_pending):
             self._scorer = None  # it holds the examples
 
     def _judge(self, fit: Fit, snapshot: Snapshot) -> None:
         """Judge a point by the held-out documents; ``snapshot`` is that of its solution."""
-        assert self.choice is not None
-        self.reports[-1] = self.choice.judge(self._present(fit, snapshot)).report
+        assert self.course.choice is not None
+        self.course.reports[-1] = self.course.choice.judge(self._present(fit, snapshot)).report
 
     def _present(self, fit: Fit, snapshot: Snapshot) -> PresentPoint:
         """The point of a path, with the snapshot of its solution, and what judges it."""
-        assert self.held_out is not None
+        assert self.course.held_out is not None
         assert self._scorer is not None
-        return PresentPoint(cast("PointFit", fit), snapshot, self.held_out, self._scorer)
+        return PresentPoint(cast("PointFit", fit), snapshot, self.course.held_out, self._scorer)
 
     def _conclude(self, choice: Choice) -> StepModel:
         """The chosen model, after which nothing changes."""
-        self._is_concluding = True
-        held_out, shares = self.held_out, self.shares()
+        held_out, shares = self.course.held_out, self.shares()
         assert held_out is not None
-        try_strengths(choice.learner, self.choices, partial(self._take_strength, choice))
+        try_strengths(choice.learner, self.fits.choices, partial(self._take_strength, choice))
         optional = choice.learner.optional_blocks
-        self.left_out = leave_out(optional, self.corpus.blocks, partial(self._is_needless, choice))
+        left_out = leave_out(optional, self.corpus.blocks, partial(self._is_needless, choice))
+        self.course.variant = self.course.variant._replace(left_out=left_out)
         chosen = choice.chosen
         assert chosen.snapshot is not None
-        model = StepModel(chosen.snapshot, chosen.report.copy().with_strengths(self.strengths))
+        model = StepModel(chosen.snapshot, chosen.report.copy().with_strengths(self.course.variant.strengths))
         if choice.learner.retrain:
             like, n_before = chosen.report, len(self.corpus)
             joined = self.corpus.followed_by(held_out.corpus)
@@ -471,9 +437,8 @@ class Training:
         elif n_samples(choice.learner):
             self.path_to(chosen.report)
             model = self.refitted(chosen.report)
-        if not (model.report.n_folds or why_empty(self.learner, model.report, self._n_fitted)):
+        if not (model.report.n_folds or why_empty(self.learner, model.report, len(self.corpus))):
             warn_of_noise(self.corpus.reader.component, held_out, chosen.losses, shares)
-        self._is_concluding = False
         return self._concluded(model)
 
     def progress_bar(self) -> AbstractContextManager[Progress]:
@@ -492,28 +457,25 @@ class Training:
                 yield step
 
     def _concluded(self, model: StepModel) -> StepModel:
-        """A model after which nothing changes, as long as there are no more documents."""
+        """A model of all documents, after which nothing changes as long as no more come."""
+        course = self.course
+        course.n_documents = course.n_seen = len(self.corpus)
+        course.lacks_labels = False
         self.warn_if_empty(model.report)
-        model.report.finished = self.concluded = True
-        self._n_concluded = len(self.corpus)
-        self.n_scored = 0  # this model may be one of more documents than the last
-        self.reports.append(model.report)
+        model.report.finished = course.concluded = course.has_ended = True
+        course.n_scored = 0  # this model may be one of more documents than the last
+        course.reports.append(model.report)
         return model
 
     def recalibrate(self, report: Report) -> None:
         """Go on from another calibration of the model, if there are more documents."""
-        if self.concluded and self.reports:  # an edit has no steps
-            self.reports[-1] = report
-
-    def _first_strengths(self) -> dict[str, float]:
-        """Without word vectors if that is among the choices: a path that has them stops at fewer features."""
-        return first_strengths(self.learner) if self.resources.vectors is not None else {}
+        if self.course.concluded and self.course.reports:  # an edit has no steps
+            self.course.reports[-1] = report
 
     def _stable(self) -> StepModel:
         """The model of a fit that has finished, with the stability of its features; nothing changes after that."""
-        assert self.fit is not None
-        model = self.refitted(self.fit.report)
-        self.is_stable = not isinstance(self.learner, GraftingPath)
+        model = self.refitted(self._present_fit().report)
+        self.course.is_stable = not isinstance(self.learner, GraftingPath)
         return self._concluded(model)
 
     def _final_solution(self, fit: Fit) -> Solution:
@@ -524,37 +486,30 @@ class Training:
         with self.progress_bar() as progress:
             return final_solution(fit, partial(progress.advance, progress.add_task("samples", total=n)))
 
-    def _strengths_of(self, report: Report) -> dict[str, float]:
-        """The strengths of a fit, which has no word vectors if its report does not name theirs."""
-        return {**self._first_strengths(), **report.strengths}
-
-    @property
-    def choices(self) -> list[tuple[str, float]]:
-        """The strengths that a path tries, by option: of a network and of word vectors, where there are some."""
-        return choices_of(self.learner, self.resources.network is not None, self.resources.vectors is not None)
-
     def _take_strength(self, choice: Choice, option: str, strength: float) -> bool:
         """Whether another strength is better at the chosen point; then that is what is chosen."""
-        self.strengths = {**self._strengths_of(choice.chosen.report), option: strength}
-        is_taken = choice.take_strength(self.strengths, option, self._path_like(choice.chosen.report))
-        self.strengths = self._strengths_of(choice.chosen.report)
+        course, chosen = self.course, choice.chosen.report
+        course.variant = self.fits.variant_of(chosen)
+        strengths = {**course.variant.strengths, option: strength}
+        course.variant = course.variant._replace(strengths=strengths)
+        is_taken = choice.take_strength(strengths, option, self._path_like(chosen))
+        self.begin_like(choice.chosen.report)
         return is_taken
 
     def _is_needless(self, choice: Choice, blocks: tuple[str, ...]) -> bool:
         """Whether the chosen point is no worse without these blocks; then that is what is chosen."""
-        self.left_out = blocks
+        self.course.variant = self.course.variant._replace(left_out=blocks)
         return choice.take_without(blocks, self._path_like(choice.chosen.report))
 
     def _path_like(self, report: Report) -> PresentPoint:
         """A new fit at the point of a report, under its refit, to be judged."""
         fit = self.path_to(report)
         fit.refit = report.refit
-        return self._present(fit, self.named(fit.solution()))
+        return self._present(fit, self.fits.named(fit.solution()))
 
     def _retrained(self, chosen: Report, n_held_out: int) -> StepModel:
         """The model of all documents, those held out included, at a point under its refit and adjustment."""
         self.path_to(chosen)
-        self._n_at_last_step = self._n_fitted
         return self.refitted(chosen, n_held_out)
 
     def _lifted(self, like: Report, n_before: int) -> Report:
@@ -567,23 +522,22 @@ class Training:
         return replace(like, thresholds=lifted_thresholds(like.thresholds, before, after))
 
     def path_to(self, like: Report) -> PointFit:
-        """A new fit, of the present documents, network strength and blocks, at the point of a report.
-
-        Nobody sees the points before it, so they are passed by.
-        """
-        self.fit = None  # frees its memory before the next fit allocates
-        trim_heap()
-        fit = self.fit = cast("PointFit", self._begun_fit(towards=like))
-        for step in fit.steps_to(like):
-            self._do(fit, step)
+        """A new fit of the present documents at the point of a report."""
+        self._free_fit()
+        fit = self.course.fit = self.fits.at_point(self.corpus, self.course.variant, like)
         return fit
+
+    def _free_fit(self) -> None:
+        """Free the memory of the fit before the next one allocates."""
+        self.course.fit = None
+        trim_heap()
 
     def refitted(self, like: Report, n_held_out: int = 0) -> StepModel:
         """The present state of a fit, of a path under the refit of another report, with the calibration of that.
 
         The fit is over then.
         """
-        fit = self.fit
+        fit = self.course.fit
         assert fit is not None
         if isinstance(self.learner, GraftingPath):
             cast("PointFit", fit).refit = like.refit
@@ -598,10 +552,10 @@ class Training:
             left_out=list(like.left_out),
             n_folds=like.n_folds,
         )
-        self.fit = None
+        self.course.fit = None
         del fit  # frees its memory before the model is named
-        snapshot = self.named(solution).adjusted(report.adjustment, self.shares())
-        return StepModel(snapshot, report.with_strengths(self.strengths))
+        snapshot = self.fits.named(solution).adjusted(report.adjustment, self.shares())
+        return StepModel(snapshot, report.with_strengths(self.course.variant.strengths))
 
     def shares(self) -> np.ndarray:
         """Of labels among the training documents: float64 (n_labels)."""
@@ -609,113 +563,62 @@ class Training:
 
     def warn_if_empty(self, report: Report) -> None:
         """Warn if the last model of a fit has no features, with the reason and what to change; once a fit."""
-        reason = None if self._is_said_empty else why_empty(self.learner, report, self._n_fitted)
+        course = self.course
+        reason = None if course.is_said_empty else why_empty(self.learner, report, course.n_documents)
         if reason is not None:
-            self._is_said_empty = True
+            course.is_said_empty = True
             warnings.warn(reason, stacklevel=4)
 
     def _must_start(self) -> bool:
-        growing = len(self.corpus) > self._n_at_last_step
-        self._n_at_last_step = len(self.corpus)
-        n_new = len(self.corpus) - self._n_fitted
-        return n_new > 0 and (n_new >= self._n_fitted or not growing)
+        course = self.course
+        growing = len(self.corpus) > course.n_seen
+        course.n_seen = len(self.corpus)
+        n_new = len(self.corpus) - course.n_fitted
+        return n_new > 0 and (n_new >= course.n_fitted or not growing)
 
-    def _started_fit(self) -> Fit:
-        """A fit with all documents, after the number of steps done so far."""
-        fit = self._begun_fit()
-        before, self._interrupted = self._interrupted, None
-        if before is not None and before.documents is self.corpus.documents():
-            return self._gone_on(cast("PointFit", fit), before)
-        held_out, last_choice = self.held_out, self.choice
-        self._forget_steps()
-        self.choice = Choice(self.learner, last_choice) if isinstance(self.learner, GraftingPath) else None
-        if held_out is not None and self._scorer is not None:
-            self.held_out = held_out.with_shares(self.shares())
-        for _ in range(self._steps):
+    def _start(self, variant: Variant) -> Fit:
+        """Begin a fit with all documents, and repeat the steps done so far."""
+        self._free_fit()
+        before, n_documents = self.course, len(self.corpus)
+        course = self.course = Course(variant, n_documents, n_documents, before.n_steps)
+        fit = course.fit = self.fits.begun(self.corpus, variant)
+        if isinstance(self.learner, GraftingPath):
+            course.choice = Choice(self.learner, before.choice)
+        if before.held_out is not None and self._scorer is not None:
+            course.held_out = before.held_out.with_shares(self.shares())
+        for _ in range(course.n_steps):
             self._step(fit)
-            if self.held_out is not None and self._is_passed(fit):
-                self._judge(fit, self.named(fit.solution()))
+            if course.held_out is not None and self._is_passed(fit):
+                self._judge(fit, self.fits.named(fit.solution()))
         return fit
 
     def _is_passed(self, fit: Fit) -> bool:
         """Whether a restarted fit goes on from its present point, before held-out documents can be evaluated again."""
-        assert self.choice is not None
-        return bool(fit.report.points) and not (fit.finished or self.choice.is_exhausted)
+        assert self.course.choice is not None
+        return bool(fit.report.points) and not (fit.finished or self.course.choice.is_exhausted)
 
-    def _gone_on(self, fit: PointFit, before: Interrupted) -> PointFit:
-        """The fit that takes the place of one that was interrupted, as far as that had come."""
-        self._interrupted = before  # until this one has
-        for _ in range(self._steps):
-            if not fit.finished:
-                self._do(fit, fit.step)
-        fit.refit, self._interrupted = before.refit, None
-        return fit
-
-    def _begun_fit(self, towards: Report | None = None) -> Fit:
-        """A fit with all documents, before its first step; on the way to the point of a report, if one is given."""
-        data = self._training_data().without(self.left_out)
-        learner = self.learner
-        if self.strengths:
-            given: dict[str, Any] = {option: strength for option, strength in self.strengths.items() if strength > 0.0}
-            learner = replace(learner, **given, network_choices=(), vectors_choices=())
-        network, checkpoint_folder, vectors, _ = self.resources
-        documents, streams = self.corpus.documents(), self.corpus.streams()
-        # Neither depends on its strength, nor on the blocks left out.
-        if network is not None and self.strengths.get("network_alpha") != 0.0:
-            data = replace(data, network=self._built_network.of(documents, partial(network, data, streams)))
-        is_chosen = self.strengths.get("vectors_ridge") != 0.0
-        if vectors is not None and is_chosen and vectors.block_name not in self.left_out:
-            data = replace(data, vectors=self._document_vectors.of(documents, partial(vectors, streams)))
-        if checkpoint_folder is not None:
-            component = self.corpus.reader.component
-            self._checkpoints = Checkpoints.of_fit(component, checkpoint_folder, learner, data, towards)
-        if getattr(learner, "constraints", None) is not None:
-            data = replace(data, names=self.names)
-        trim_heap()
-        fit = self._indexed(learner, data)
-        self._n_fitted = len(self.corpus)
-        return fit
-
-    def _indexed(self, learner: Any, data: TrainingData) -> Fit:
-        """A fit before its first step, with a progress bar if its indexes are built in files."""
-        if not isinstance(data.place, OnDisk):
-            return start(learner, data)
-        with progress_bar(self.corpus.reader.component) as progress:
-            task = progress.add_task("shards", total=None)
-
-            def done(n_done: int, n_shards: int) -> None:
-                progress.update(task, completed=n_done, total=n_shards)
-
-            return start(learner, replace(data, place=replace(data.place, done=done)))
-
-    def _training_data(self) -> TrainingData:
-        """The present documents. Where there are several fits of the same documents, they share what is indexed."""
-        learner = self.learner
-        if not isinstance(learner, GraftingPath) or not (learner.optional_blocks or self.choices):
-            return self.corpus.training_data()
-        return self._data.of(self.corpus.documents(), lambda: replace(self.corpus.training_data(), indexes={}))
+    def _present_fit(self) -> Fit:
+        """The fit as far as it has come, begun again if it was lost in a step that failed."""
+        course = self.course
+        if course.fit is None:
+            corpus = self.corpus.first(course.n_documents) if self.n_pending else self.corpus
+            fit = self.fits.begun(corpus, course.variant)
+            for _ in range(course.n_steps):
+                if not fit.finished:
+                    self.fits.do(fit, fit.step)
+            if course.choice is not None and course.choice.points:
+                cast("PointFit", fit).refit = course.choice.points[-1].report.refit
+            course.fit = fit
+        return course.fit
 
     def _step(self, fit: Fit) -> None:
         """Do a step of the fit unless it has finished; a restarted fit may finish earlier than the one before."""
         if not fit.finished:
-            n_points = fit.report.points
-            self._do(fit, fit.step)
+            reports, n_points = self.course.reports, fit.report.points
+            self.fits.do(fit, fit.step)
             is_new = fit.report.points > n_points or not n_points
             # A path of batches ends where its next point would be too large; then the one before has been judged.
-            self.reports.append(fit.report.copy() if is_new else replace(self.reports[-1], finished=True))
-
-    def _do(self, fit: Fit, step: Callable[[], None]) -> None:
-        """Do a step of a fit; with checkpoints, take it from its own, or do and save it."""
-        if self._checkpoints is None:
-            step()
-            return
-        path, number = cast("PathFit | BatchedPath", fit), fit.report.points + 1
-        saved = self._checkpoints.load(number)
-        if saved is not None:
-            path.resume(saved)
-        else:
-            step()
-            self._checkpoints.save(number, path.to_dict())
+            reports.append(fit.report.copy() if is_new else replace(reports[-1], finished=True))
 
 
 class ResumedTraining(Training):
@@ -729,10 +632,9 @@ class ResumedTraining(Training):
 
     def __init__(self, corpus: ExtractedCorpus, learner: Any, strings: StringStore, report: Report) -> None:
         super().__init__(corpus, learner, strings, Resources())
-        self._report = report
-        self.begin_like(report)
         # Others have come since if a training on them was interrupted.
-        self._n_fitted = self._n_concluded = min(report.n_documents or len(corpus), len(corpus))
+        n_documents = min(report.n_documents or len(corpus), len(corpus))
+        self.course = Course(self.fits.variant_of(report), n_documents, n_documents, has_ended=True, like=report)
 
     @property
     def takes_held_out(self) -> bool:
@@ -741,23 +643,25 @@ class ResumedTraining(Training):
 
     def require_step(self) -> None:
         """Train at the next step also without new documents, as labels have been added since the last one."""
-        self._n_fitted = 0
+        self.course.lacks_labels = True
 
     def recalibrate(self, report: Report) -> None:
         super().recalibrate(report)
-        self._report = report
+        self.course.like = report
 
     def _next_model(self) -> StepModel | None:
-        if len(self.corpus) == self._n_fitted:
+        before = self.course
+        if len(self.corpus) == before.n_fitted:
             return None
-        like = self._lifted(self._report, self._n_concluded)
+        assert before.like is not None
+        like = self._lifted(before.like, before.n_documents)
         for _ in self.steps(like):
             pass
         model = self._last_model(like)
         self.warn_if_empty(model.report)
         if isinstance(self.learner, GraftingPath):
             # None if the fit had finished before its first step.
-            self.reports[-1:] = [model.report]
+            self.course.reports[-1:] = [model.report]
         return model
 
     def edited(self, weights: Mapping[tuple[str, str], np.ndarray], required: frozenset[str]) -> StepModel:
@@ -773,22 +677,24 @@ class ResumedTraining(Training):
         wanted: dict[str, set[str]] = {}
         for block, text in weights:
             wanted.setdefault(block, set()).add(text)
-        self.names = replace(self.names, required=required, wanted=wanted)
-        self.fit = None
-        fit = self.fit = self._begun_fit()
+        self.fits.names = replace(self.fits.names, required=required, wanted=wanted)
+        like = self.course.like
+        assert like is not None
+        fit = self.course.fit = self.fits.begun(self.corpus, self.course.variant)
         resolve = getattr(fit, "resolve", None)
-        if resolve is not None and self._report.l1 > 0.0:
-            resolve(self._report, weights)
+        if resolve is not None and like.l1 > 0.0:
+            resolve(like, weights)
         # Labels in batches are not resolved: their path is followed to the point again.
-        last = self._report.points if resolve is None else 0
+        last = like.points if resolve is None else 0
         while not fit.finished and (not last or fit.report.points < last):
             fit.step()
-        return self._last_model(self._report)
+        return self._last_model(like)
 
     def _last_model(self, like: Report) -> StepModel:
         """The model of a fit that has come as far as the one before, whose report is ``like``."""
-        model = self.refitted(like, like.n_held_out)
-        self._report, self._n_concluded, self.concluded = like, len(self.corpus), True
+        model, course = self.refitted(like, like.n_held_out), self.course
+        course.n_documents = len(self.corpus)
+        course.like, course.concluded, course.has_ended = like, True, True
         if isinstance(self.learner, GraftingPath):
             model.report.finished = True
         return model
@@ -812,18 +718,6 @@ def naming_component(component: str, remedy: str = "") -> Iterator[None]:
             name = "" if message.startswith("[") else f"[{component}] "
             error.args = (f"{name}{message}{remedy if message.startswith('Constraints:') else ''}",)
         raise
-
-
-@contextmanager
-def requiring_words(component: str) -> Iterator[None]:
-    """Say in an error why the vocab does not have a word."""
-    try:
-        yield
-    except KeyError as error:
-        raise ValueError(
-            f"[{component}] The vocab of this pipeline does not have a word of the training documents: they were read "
-            f"in a memory zone that has ended. Read them outside of a zone."
-        ) from error
 
 
 def with_calibration_of(like: Report, report: Report, locked: bool, shares: np.ndarray) -> Report:
