@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import stat
 import tempfile
-import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,6 +16,8 @@ from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
 from uuid import uuid4
+
+from .messages import warn
 
 #: False on Windows: modes say nothing about access there, and temporary folders belong to one user anyway.
 HAS_OWNERS = hasattr(os, "geteuid")
@@ -231,8 +232,7 @@ def warn_of(folder: Folder, problem: str) -> None:
     """Warn that a folder is not used, once for all that belong to one root."""
     if folder.root not in warned:
         warned.add(folder.root)
-        warnings.warn(
+        warn(
             f"Compiled kernels in {folder.root} are not used, because {problem}. Reading them would run what others "
-            f"wrote. Let nobody else write there (chmod go-w), or set NUMBA_CACHE_DIR to a folder of your own.",
-            stacklevel=2,
+            f"wrote. Let nobody else write there (chmod go-w), or set NUMBA_CACHE_DIR to a folder of your own."
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from .graft.indexing import Index, index_of, item_index_of
 from .graft.space import distinct_columns
 from .index.items import ItemIndex
 from .matrices import numbered_groups
-from .messages import listed, one_line
+from .messages import listed, one_line, warn
 from .options import check_counts, is_count, is_number_in
 from .permutation.contrasts import Contrast
 from .permutation.kernels import TIE
@@ -325,10 +324,9 @@ class TestedCorpus:
         if not varies.all():
             silent = [self.names[s] for s in np.flatnonzero(~varies)]
             more = ", …" if len(silent) > NAMED_STRATA else ""
-            warnings.warn(
+            warn(
                 f"{CALLED}: {len(silent):,} of {len(varies):,} strata say nothing, since the labels of their "
-                f"documents do not differ: {listed(silent[:NAMED_STRATA])}{more}.",
-                stacklevel=4,
+                f"documents do not differ: {listed(silent[:NAMED_STRATA])}{more}."
             )
         return found
 

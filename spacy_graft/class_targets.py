@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass
 from itertools import pairwise
@@ -16,7 +15,7 @@ from .estimator_files import checked_values
 from .estimators import DataConversionWarning
 from .graft.memory import has_many_labels, require_memory_for
 from .matrices import is_missing, is_real_number, require_readable
-from .messages import level_of_user, listed
+from .messages import listed, warn
 from .model.table import damaged_model
 from .options import as_python
 
@@ -302,11 +301,10 @@ def one_column(y: Any) -> Any:
     if isinstance(values, np.ndarray) and values.ndim != 1:
         if values.ndim != 2 or values.shape[1] != 1:
             raise ValueError(f"y should be a 1d array, got an array of shape {values.shape} instead.")
-        warnings.warn(
+        warn(
             "A column-vector y was passed when a 1d array was expected. Please change the shape of y to (n_samples,), "
             "for example using ravel().",
             DataConversionWarning,
-            stacklevel=level_of_user(),
         )
         values = values.ravel()
     return values

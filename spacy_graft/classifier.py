@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -51,7 +50,7 @@ from .item_model import (
     warn_unless_converged,
 )
 from .matrices import MatrixOrItems, documents_at
-from .messages import listed
+from .messages import listed, warn
 from .metrics import THRESHOLD, as_probabilities, logistic
 from .model.weights import by_label
 from .options import check_flags
@@ -125,7 +124,7 @@ class LinearClassifier(ClassifierMixin, LearnerEstimator, SealedEstimator):
         owner = type(self).__name__
         check_flags(owner, multilabel=self.multilabel)
         learner = checked_learner(owner, self.learner, self._default_learner)
-        warn_of_unused_options(owner, learner, self._holds_out, stacklevel=3)
+        warn_of_unused_options(owner, learner, self._holds_out)
         targets = ClassTargets.read(y, self.multilabel)
         weights = example_weights(sample_weight, len(targets))
         rows = np.flatnonzero(weights)
@@ -144,11 +143,11 @@ class LinearClassifier(ClassifierMixin, LearnerEstimator, SealedEstimator):
         require_as_many(n_documents(documents), len(targets))
         targets.require_labels()
         if problem := problem_of_weights(weights):
-            warnings.warn(f"{owner}: {problem}", stacklevel=3)
+            warn(f"{owner}: {problem}")
         with limited_threads("blas"):
             report, solution = self._trained(learner, ReadDocuments(space, documents, targets, weights, completed))
-        warn_if_empty(learner, report, len(targets), self.learner is None, stacklevel=3)
-        warn_unless_converged(owner, learner, report, stacklevel=3)
+        warn_if_empty(learner, report, len(targets), self.learner is None)
+        warn_unless_converged(owner, learner, report)
         model, params = space.model(solution, documents), kept_params(self.get_params(deep=False))
         # Until here nothing has changed.
         self.classes_, self._matrix_dtype, self._exclusive = targets.classes, targets.dtype, targets.exclusive

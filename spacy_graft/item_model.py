@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -40,7 +39,7 @@ from .matrices import (
     require_numbers,
     require_readable,
 )
-from .messages import level_of_user, listed, listed_in_part
+from .messages import listed, listed_in_part, warn
 from .model.item_matching import Members, add_item_scores
 from .model.matching import Blocks
 from .model.snapshot import Snapshot, snapshot_of_solution
@@ -266,10 +265,7 @@ class ItemSpace:
                 f"{difference_of_names(columns, self._expected_columns(columns))}"
             )
         if columns is None and self.columns is not None:
-            warnings.warn(
-                f"X does not have valid feature names, but {self.owner} was fitted with feature names",
-                stacklevel=level_of_user(),
-            )
+            warn(f"X does not have valid feature names, but {self.owner} was fitted with feature names")
         return require_numbers(matrix, self.names)
 
     @cached_property
@@ -557,8 +553,8 @@ def checked_learner(owner: str, learner: Any, default: Any) -> Any:
     return default if learner is None else learner
 
 
-def warn_of_unused_options(owner: str, learner: Any, holds_out: bool, stacklevel: int) -> None:
-    """Warn of options that an estimator does not look at, if they are set; ``stacklevel`` is that of the caller.
+def warn_of_unused_options(owner: str, learner: Any, holds_out: bool) -> None:
+    """Warn of options that an estimator does not look at, if they are set.
 
     ``holds_out``: whether held-out documents choose a point of the path.
     """
@@ -569,28 +565,22 @@ def warn_of_unused_options(owner: str, learner: Any, holds_out: bool, stacklevel
     unused = [name for name in for_components if getattr(learner, name) != getattr(default, name)]
     if unused:
         message = f"{owner} does not look at {listed(unused)} of its learner: these are for components and their dev."
-        warnings.warn(message, UserWarning, stacklevel=stacklevel + 1)
+        warn(message)
     if not holds_out and learner.parsimony == "one_se":
-        warnings.warn(
+        warn(
             f'{owner} holds out no documents: parsimony = "one_se" has no effect, and the model is the last point of '
-            f"the path. Give a number of features, or choose l1 or max_features by a search.",
-            UserWarning,
-            stacklevel=stacklevel + 1,
+            f"the path. Give a number of features, or choose l1 or max_features by a search."
         )
 
 
-def warn_unless_converged(owner: str, learner: Any, report: Report, stacklevel: int) -> None:
-    """Warn of weights that are not the optimum; ``stacklevel`` is that of the caller.
-
-    Not if the learner is one that stops early.
-    """
+def warn_unless_converged(owner: str, learner: Any, report: Report) -> None:
+    """Warn of weights that are not the optimum; not if the learner is one that stops early."""
     if isinstance(learner, PenaltySettings) and not report.converged:
-        warnings.warn(
+        warn(
             f"{owner}: the fit has ended before its optimum, at a relative duality gap of {report.relative_gap:.2g}, "
             f"above tol = {learner.tol:g}. The numbers are badly scaled: bring the values of all columns to similar "
             f"sizes around 0 (StandardScaler), and the weights of documents to about 1.",
             ConvergenceWarning,
-            stacklevel=stacklevel + 1,
         )
 
 

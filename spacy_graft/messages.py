@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
@@ -16,6 +17,8 @@ LONGEST_NAME = 80
 MOST_DIGITS = 6
 #: ZERO WIDTH NON-JOINER and ZERO WIDTH JOINER.
 JOINERS = "\u200c\u200d"
+#: Packages whose frames are not the user's: this one, and what calls its components, estimators and functions.
+CALLERS = {__package__, "spacy", "thinc", "confection", "sklearn", "joblib", "typer", "click", *sys.stdlib_module_names}
 
 
 def other_field(kind: str) -> str:
@@ -27,12 +30,13 @@ def other_field(kind: str) -> str:
     )
 
 
-def level_of_user() -> int:
-    """The ``stacklevel`` by which a warning of the calling function shows the line that has called this package."""
-    frame, level = sys._getframe(1), 1
-    while frame.f_globals.get("__name__", "").startswith(f"{__package__}.") and frame.f_back is not None:
-        frame, level = frame.f_back, level + 1
-    return level
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn with the line of the user: the innermost that is of none of :data:`CALLERS`, else the outermost."""
+    frame = sys._getframe(1)
+    while (module := str(frame.f_globals.get("__name__"))).partition(".")[0] in CALLERS and frame.f_back is not None:
+        frame = frame.f_back
+    registry = frame.f_globals.setdefault("__warningregistry__", {})
+    warnings.warn_explicit(message, category, frame.f_code.co_filename, frame.f_lineno, module, registry)
 
 
 def percentage(share: float) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -31,7 +30,7 @@ from .item_model import (
     warn_unless_converged,
 )
 from .matrices import numbered_groups
-from .messages import listed
+from .messages import listed, warn
 from .metrics import grouped_softmax
 from .options import LARGEST_VALUE
 from .threads import limited_threads
@@ -241,17 +240,16 @@ class GraftRanker(LearnerEstimator, SealedEstimator):
             weights, no group has two candidates, or a value is not finite, or with combinations outside [0, 1].
         """
         learner, space = self._checked_learner(), self._own_space()
-        warn_of_unused_options("GraftRanker", learner, False, stacklevel=2)
+        warn_of_unused_options("GraftRanker", learner, False)
         candidates = space.learn(X, names)
         grouped = Groups(groups, n_documents(candidates))
         shares = grouped.shares(targets_of(y))
         grouped.require_a_choice()
         if groups is None and (n_correct := np.count_nonzero(shares)) > 1:
-            warnings.warn(
+            warn(
                 f"GraftRanker is trained without groups: all {len(shares):,} candidates, of which {n_correct:,} are "
                 f"correct, are taken for one group. Give groups: scikit-learn needs metadata routing to pass them on. "
-                f"If there is only one, give the same for each candidate.",
-                stacklevel=2,
+                f"If there is only one, give the same for each candidate."
             )
         weights = grouped.weights(sample_weight)
         require_memory_for(len(shares), 1, exclusive=False)
@@ -267,8 +265,8 @@ class GraftRanker(LearnerEstimator, SealedEstimator):
         )
         with limited_threads("blas"):
             fit = finished_fit(learner, data)
-        warn_if_empty(learner, fit.report, data.n_documents, self.learner is None, stacklevel=2)
-        warn_unless_converged("GraftRanker", learner, fit.report, stacklevel=2)
+        warn_if_empty(learner, fit.report, data.n_documents, self.learner is None)
+        warn_unless_converged("GraftRanker", learner, fit.report)
         model, params = space.model(fit.solution(), candidates), kept_params(self.get_params(deep=False))
         # Until here nothing has changed.
         self.report_, self._fitted_params, self._space, self._model = fit.report, params, space, model
@@ -308,11 +306,10 @@ class GraftRanker(LearnerEstimator, SealedEstimator):
         """Return the share of groups whose best candidate is correct: its ``y`` is above 0."""
         scores = self.decision_function(X)
         if groups is None and len(scores) > 1 and self._n_groups > 1:
-            warnings.warn(
+            warn(
                 f"GraftRanker was trained on {self._n_groups:,} groups, but is scored without groups: all "
                 f"{len(scores):,} candidates are taken for one group. Give groups; scikit-learn needs metadata routing "
-                f"to pass them on.",
-                stacklevel=2,
+                f"to pass them on."
             )
         grouped = Groups(groups, len(scores))
         right = grouped.shares(targets_of(y)) > 0.0

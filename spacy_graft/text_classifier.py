@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, cast
@@ -37,7 +36,7 @@ from .held_out import (
 from .index.places import IndexPlace
 from .item_model import checked_learner, finished_fit, started_fit
 from .matrices import require_readable
-from .messages import count, listed
+from .messages import count, listed, warn
 from .options import check_flags
 from .strengths import choices_of, first_ridge, first_strengths, with_best_strengths
 from .text_model import VECTORS_READER, ReadTexts, TextModel, TextSpace, documents_of, vectors_reader
@@ -282,7 +281,7 @@ class GraftTextClassifier(LinearClassifier):
         try:
             chosen = report_of_folds(learner, documents)
         except NothingToLearnError as error:  # from what a fold keeps; all documents may have more
-            warnings.warn(f"{type(self).__name__}: {without_choice(error)}", stacklevel=4)
+            warn(f"{type(self).__name__}: {without_choice(error)}")
         if chosen is None:
             return super()._trained(learner, documents)
         path = cast("PointFit", finished_fit(*learner_and_data(learner, data, chosen), chosen.points))

@@ -98,9 +98,9 @@ def test_that_no_feature_is_stable_is_what_was_asked_for():
 def test_what_a_fold_lacks_is_not_said_of_all_documents() -> None:
     report = start(GraftingPath(), training_data(TEXTS, np.eye(2)[[0, 0, 1, 1]], min_df=5)).report
     with warnings_of_all_documents():
-        warn_if_empty(GraftingPath(), report, len(TEXTS), False, stacklevel=1)
+        warn_if_empty(GraftingPath(), report, len(TEXTS), False)
     with pytest.warns(UserWarning, match="The trained model has no features"):
-        warn_if_empty(GraftingPath(), report, len(TEXTS), False, stacklevel=1)
+        warn_if_empty(GraftingPath(), report, len(TEXTS), False)
 
 
 def test_all_documents_have_one_label():

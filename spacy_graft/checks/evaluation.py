@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from itertools import chain
@@ -15,7 +14,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from ..extract.unread import document_text
-from ..messages import listed_in_part
+from ..messages import listed_in_part, warn
 from ..metrics import LEAST_RIGHT, brier, expected_calibration_error, log_loss, reliability
 from ..pipeline.components import later_components_disabled
 from ..pipeline.dataset import LEFT_OUT, no_label
@@ -61,10 +60,9 @@ def warn_of_unknown_labels(nlp: Language, examples: list[Example]) -> None:
     ]
     n_documents, names = sum(map(bool, unknown)), list(dict.fromkeys(chain.from_iterable(unknown)))
     if names:
-        warnings.warn(
+        warn(
             f"Of {len(examples)} documents, {n_documents} have labels that the pipeline does not have "
-            f"({listed_in_part(names)}). No score is of these labels.",
-            stacklevel=3,
+            f"({listed_in_part(names)}). No score is of these labels."
         )
 
 
@@ -74,12 +72,11 @@ def warn_of_several_labels(component: TextCatGraft, examples: list[Example]) -> 
     totals = np.array([sum_of_targets(one.reference.cats, labels) for one in examples])
     several, without = np.flatnonzero(totals > 1.0 + SUM_TOLERANCE), int((totals == 0.0).sum())
     if len(several):
-        warnings.warn(
+        warn(
             f"The labels of the component exclude each other, but {len(several):,} of {len(examples):,} documents have "
             f"several of them, the first of these is document {several[0] + 1:,}; {without:,} have none. Precision, "
             f"recall and F1 count each label; the confusion matrix has the first label of a document only, and "
-            f"log-loss and calibration are not those of one label a document. Correct the labels.",
-            stacklevel=3,
+            f"log-loss and calibration are not those of one label a document. Correct the labels."
         )
 
 
@@ -168,7 +165,7 @@ def evaluate(nlp: Language, component: TextCatGraft, examples: Iterable[Example]
         raise no_label(component, len(examples), (label for one in examples for label in one.reference.cats))
     warn_of_unknown_labels(nlp, examples)
     if n_left := len(examples) - len(scored):
-        warnings.warn(LEFT_OUT.format(n_left=n_left, n=len(examples)), stacklevel=2)
+        warn(LEFT_OUT.format(n_left=n_left, n=len(examples)))
     warn_of_trained(component, texts)
     scorer = textcat_score if component.exclusive else textcat_multilabel_score
     scores = scorer(scored, **{**component.scoring_options(), "labels": component.labels})

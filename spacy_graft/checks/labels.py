@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,7 +15,7 @@ from ..extract.blocks import is_vectors_block
 from ..extract.unread import document_text
 from ..graft.emptiness import NothingToLearnError, warnings_of_all_documents
 from ..graft.settings import GraftingPath
-from ..messages import one_line
+from ..messages import one_line, warn
 from ..metrics import LEAST_RIGHT, document_losses
 from ..model.sparse_linear import SparseLinear
 from ..options import is_count
@@ -183,10 +182,9 @@ def held_out_probabilities(
     if failed is not None and not judged.any():
         raise failed
     if failed is not None:
-        warnings.warn(
+        warn(
             f"[{component.name}] Label errors are looked for among {judged.sum():,} of {len(examples):,} examples. No "
-            f"model can be trained without the others: {failed}",
-            stacklevel=4,
+            f"model can be trained without the others: {failed}"
         )
     return probabilities, judged
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..messages import warn
 from .common import CommandError, print_message
 
 if TYPE_CHECKING:
@@ -42,10 +42,9 @@ def is_training_corpus(nlp: Language, data: str | Path) -> bool:
 def warn_of_training_corpus(nlp: Language, data: str | Path) -> None:
     """Warn of the file or folder that a pipeline was trained on."""
     if is_training_corpus(nlp, data):
-        warnings.warn(
+        warn(
             f"In the config of the pipeline, {nlp.config['paths']['train']} is what it was trained on (paths.train). "
-            f"If these are the same documents, its scores on them are too good: give others.",
-            stacklevel=2,
+            f"If these are the same documents, its scores on them are too good: give others."
         )
 
 

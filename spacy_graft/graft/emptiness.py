@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..messages import warn
 from .report import Report
 
 #: Beginning of the warning of labels that no document has.
@@ -56,7 +57,7 @@ def why_empty(learner: Any, report: Report, n_documents: int) -> str | None:
     return f"{NO_FEATURES}: it predicts the same for all documents. {cause(learner, report, n_documents)}"
 
 
-def warn_if_empty(learner: Any, report: Report, n_documents: int, is_default: bool, stacklevel: int) -> None:
+def warn_if_empty(learner: Any, report: Report, n_documents: int, is_default: bool) -> None:
     """Warn of an estimator's model without features.
 
     Not if no feature reaches the strength of a learner that was given, since searches try such ones, and not if none is
@@ -66,7 +67,7 @@ def warn_if_empty(learner: Any, report: Report, n_documents: int, is_default: bo
     if getattr(learner, "least_stability", None) is not None or is_too_strong:
         return
     if reason := why_empty(learner, report, n_documents):
-        warnings.warn(reason, stacklevel=stacklevel + 1)
+        warn(reason)
 
 
 def cause(learner: Any, report: Report, n_documents: int) -> str:

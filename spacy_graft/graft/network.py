@@ -16,7 +16,6 @@ of a feature outside the model is v − 2 (M w)_k, where v is that of the likeli
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,6 +27,7 @@ from scipy import sparse
 from ..graphs.graph import FeatureGraph
 from ..graphs.vocabulary import CorpusVocabulary, Vertex
 from ..index.items import ItemIndex
+from ..messages import warn
 from ..solve.coupling import Coupling
 from ..solve.design import Matrix, as_lanes
 from ..solve.quadratic import LARGEST_BLOCK
@@ -101,10 +101,9 @@ class Network:
         graph = graph.within(vocabulary)
         chosen = np.array([vocabulary.numbers[vertex] for vertex in graph.features()], np.int64)
         if not len(chosen) or not graph.similar.nnz + graph.dissimilar.nnz:
-            warnings.warn(
+            warn(
                 f"The network has no edge between the {len(features.vertices):,} features of this corpus that could be "
-                f"its vertices: no feature is like another. Skipped: {graph.skipped_text}.",
-                stacklevel=2,
+                f"its vertices: no feature is like another. Skipped: {graph.skipped_text}."
             )
         columns = sparse.csc_array(features.presence[:n_documents, chosen])
         columns.sort_indices()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..extract.feature_lengths import bounded_lengths, length_shares
 from ..index.columns import Columns, row_totals
+from ..messages import warn
 from ..solve.active import Active
 from .model_state import ModelState, weights_by_label
 from .objective import Objective, document_weights
@@ -90,7 +90,7 @@ class Refits:
         tolerances = [ACCURACY * problem.loss.importance.sum() for problem in found.objective]
         moved = found.active, found.intercepts, found.dense, found.scores
         if not found.objective.minimise(*moved, self._state.space.network_features, 0.0, tolerances):
-            warnings.warn(UNFINISHED, stacklevel=2)
+            warn(UNFINISHED)
         of_strength = {**self._ends, strength: found}
         self._ends = {end: of_strength[end] for end in (min(of_strength), max(of_strength))}
         return found

@@ -12,14 +12,13 @@ Documents are drawn among those with the same labels, so that each half has half
 from __future__ import annotations
 
 import math
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..messages import listed
+from ..messages import listed, warn
 from .data import TrainingData
 from .grafting import GraftingFit
 from .model_state import ModelState, pair_weights_by_label
@@ -56,10 +55,9 @@ def stable_solution(fit: SelectingFit, advance: Callable[[int], None]) -> Soluti
     kept = np.array([counts[feature] >= needed for feature in identities(state)], np.bool_)
     if not kept.all():
         if not kept.any():
-            warnings.warn(
+            warn(
                 f"No feature is selected in {learner.least_stability:g} of the half samples: the model has intercepts "
-                f"only. Lower stability of the learner.",
-                stacklevel=4,
+                f"only. Lower stability of the learner."
             )
         state.keep(kept, report.l1, ACCURACY * float(state.objective.data.example_weights.sum()))
     found, solution = minimum_of(fit)

@@ -7,7 +7,6 @@ its name in another block. A column with a name that an allow pattern matches go
 
 from __future__ import annotations
 
-import warnings
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ import numpy as np
 
 from ..index.items import ItemIndex
 from ..index.ngrams import NgramIndex
-from ..messages import listed, most_like
+from ..messages import listed, most_like, warn
 from .constraints import Constraints, FeatureNames, Pattern
 from .emptiness import NothingToLearnError
 from .problems import Problems
@@ -273,10 +272,9 @@ class Steering:
                 continue
             trained = problems.trained_label(labels.index(label))
             if trained is None:
-                warnings.warn(
+                warn(
                     f"Constraints: No weights of {label!r} are trained, and its weight of {name!r} is not locked. Give "
-                    f"documents that have the label, and documents that do not.",
-                    stacklevel=2,
+                    f"documents that have the label, and documents that do not."
                 )
                 continue
             node, length = self.named[found[0]].nodes[lock.name][0]
@@ -311,7 +309,7 @@ class Steering:
         )
         if required:
             raise ValueError(f"Constraints: {message}")
-        warnings.warn(f"Constraints: {message}", stacklevel=2)
+        warn(f"Constraints: {message}")
 
     def _is_known(self, text: str, blocks: frozenset[str]) -> bool:
         """Whether a pattern is of blocks that this fit has: optional ones may have been left out."""

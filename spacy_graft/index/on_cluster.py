@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import suppress
@@ -12,7 +11,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .. import __version__
-from ..messages import one_line
+from ..messages import one_line, warn
 from ..threads import pool
 
 if TYPE_CHECKING:
@@ -112,10 +111,9 @@ def tell_of_missing_workers(client: Client, scheduler: str) -> None:
     except OSError as error:
         # That it is lost is said where results are waited for.
         if isinstance(error, TimeoutError) and "workers arrived" in str(error):
-            warnings.warn(
+            warn(
                 f"The Dask scheduler {scheduler} has had no workers for {SECONDS_TO_CONNECT} seconds. If none come by "
-                f"themselves, start some: dask worker {scheduler}",
-                stacklevel=2,
+                f"themselves, start some: dask worker {scheduler}"
             )
 
 

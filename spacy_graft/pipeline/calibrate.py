@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import asdict, dataclass, replace
 from itertools import compress
 from typing import Any
@@ -14,7 +13,7 @@ from spacy.training import Example
 from .. import metrics
 from ..extract.unread import document_text
 from ..held_out import PlainTargets
-from ..messages import listed_in_part
+from ..messages import listed_in_part, warn
 from ..model.sparse_linear import snapshot_of
 from .annotation import annotated_before
 from .card import add_card
@@ -130,10 +129,9 @@ def calibrate(
             f"take back the locks with edit."
         )
     if component.training is not None and component.training.course.is_going_on:
-        warnings.warn(
+        warn(
             f"[{component.name}] The training has steps left: the next one makes a model without this calibration. "
-            f"Calibrate at its end.",
-            stacklevel=2,
+            f"Calibrate at its end."
         )
     read = list(annotated_before(nlp, component, examples))
     targets = read_targets(component, read)
@@ -187,10 +185,9 @@ def fit_temperature(component: TextCatGraft, scores: np.ndarray, targets: PlainT
     """The best temperature of scores; 1 and a warning if there is none."""
     best = metrics.temperature(scores, *targets, exclusive=component.exclusive)
     if best is None:
-        warnings.warn(
+        warn(
             f"[{component.name}] No temperature is best for these {len(scores)} documents: all are "
-            f"predicted correctly, or not better than by chance. Weights are unchanged. Calibrate on more documents.",
-            stacklevel=3,
+            f"predicted correctly, or not better than by chance. Weights are unchanged. Calibrate on more documents."
         )
         return 1.0
     return best

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.metadata
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -16,6 +15,7 @@ from ..files import reason_of, writing
 from ..graft.data import TrainingData
 from ..graft.report import Report
 from ..index.places import InMemory
+from ..messages import warn
 from ..model.table import pack_message, unpack_message
 
 if TYPE_CHECKING:
@@ -129,10 +129,7 @@ class Checkpoints:
         last = (
             f": if it is interrupted, it is resumed from the last one in {self.folder}" if self.folder.is_dir() else ""
         )
-        warnings.warn(
-            f"[{self.component}] {problem} ({reason_of(error)}). Training goes on without checkpoints{last}.",
-            stacklevel=3,
-        )
+        warn(f"[{self.component}] {problem} ({reason_of(error)}). Training goes on without checkpoints{last}.")
 
     def _seal(self, step: int, content: bytes) -> bytes:
         """A digest of the content and of the place that it belongs to."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import compress, tee
@@ -34,7 +33,7 @@ from ..graft.emptiness import NEVER_POSITIVE, NOTHING_FOUND, NothingToLearnError
 from ..graft.memory import has_many_labels
 from ..held_out import fold_count, numbers_of_folds, rows_of_splits
 from ..index.places import IndexPlace, InMemory
-from ..messages import listed
+from ..messages import listed, warn
 from .documents import Documents, ReadDocument
 from .targets import Target, TargetReader, Targets
 
@@ -286,7 +285,7 @@ class ExtractedCorpus:
         self._check_symbols()
         self._check_positives(targets.values)
         if problem := problem_of_weights(targets.weights):
-            warnings.warn(f"[{self.reader.component}] {problem}", stacklevel=2)
+            warn(f"[{self.reader.component}] {problem}")
         if has_many_labels(len(self), len(self.reader.labels), self.reader.exclusive):
             from scipy.sparse import csc_array  # not needed to load a component
 
@@ -317,11 +316,10 @@ class ExtractedCorpus:
     def _check_symbols(self) -> None:
         empty = [name for name, stream in self.streams().items() if not len(stream.symbols)]
         if empty and len(empty) < len(self.reading):
-            warnings.warn(
+            warn(
                 f"[{self.reader.component}] {NOTHING_FOUND} {listed(empty)} in the training documents. If components "
                 f"before this one annotate what they read, these must run in training as well (in spaCy's loop, "
-                f"[training] annotating_components).",
-                stacklevel=2,
+                f"[training] annotating_components)."
             )
         if len(empty) == len(self.reading):
             raise NothingToLearnError(
@@ -332,10 +330,9 @@ class ExtractedCorpus:
     def _check_positives(self, targets: np.ndarray | csr_array) -> None:
         never = [label for label, total in zip(self.reader.labels, targets.sum(axis=0), strict=True) if total == 0.0]
         if never:
-            warnings.warn(
+            warn(
                 f"[{self.reader.component}] {NEVER_POSITIVE} {listed(never)}: the component will "
-                f"hardly ever predict {'it' if len(never) == 1 else 'them'}.",
-                stacklevel=2,
+                f"hardly ever predict {'it' if len(never) == 1 else 'them'}."
             )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from heapq import nlargest
@@ -15,7 +14,7 @@ from spacy.training import Example
 from ..explain.html.dataset import DatasetFigures, Deciding, ExplainedError
 from ..explain.scores import LabelExplanation
 from ..extract.unread import document_text
-from ..messages import listed
+from ..messages import listed, warn
 from ..metrics import LEAST_RIGHT
 from .judging import can_judge, warn_of_trained
 from .targets import SUM_TOLERANCE, is_complete, sum_of_targets
@@ -110,17 +109,15 @@ def check_labelled(component: TextCatGraft, examples: Sequence[Example], judged:
     warn_of_trained(component, (document_text(example.reference) for example in compress(examples, judged)))
     n_unknown = sum(any(cats.values()) and not is_judged for cats, is_judged in zip(annotated, judged, strict=True))
     if n_unknown:
-        warnings.warn(
+        warn(
             f"[{component.name}] {n_unknown} of {len(examples)} documents have labels that the component does not "
-            f"know, and are not among those that are judged. Its labels: {listed(component.labels)}.",
-            stacklevel=4,
+            f"know, and are not among those that are judged. Its labels: {listed(component.labels)}."
         )
     n_several = sum(sum_of_targets(cats, own) > 1.0 + SUM_TOLERANCE for cats in annotated)
     if component.exclusive and n_several:
-        warnings.warn(
+        warn(
             f"[{component.name}] {n_several} of {len(examples)} documents have several labels, and those of the "
-            f"component exclude each other: the first is taken for the right one. Correct the labels.",
-            stacklevel=4,
+            f"component exclude each other: the first is taken for the right one. Correct the labels."
         )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import nan
@@ -12,6 +11,7 @@ import numpy as np
 from spacy.training import Example
 
 from ..extract.unread import document_text
+from ..messages import warn
 from ..metrics import LEAST_RIGHT, clopper_pearson, document_losses, mask
 from .calibrate import Quality, read_targets
 from .dataset import LEFT_OUT, no_label
@@ -102,7 +102,7 @@ def dataset_scores(component: TextCatGraft, examples: list[Example]) -> DatasetS
     if not judged:
         raise no_label(component, len(examples), (label for one in examples for label in one.reference.cats))
     if n_left := len(examples) - len(judged):
-        warnings.warn(LEFT_OUT.format(n_left=n_left, n=len(examples)), stacklevel=3)
+        warn(LEFT_OUT.format(n_left=n_left, n=len(examples)))
     texts = [document_text(example.reference) for example in judged]
     warn_of_trained(component, texts)
     targets, known, _ = read_targets(component, judged, skips_unknown=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Container
 from dataclasses import dataclass, replace
 from itertools import compress
@@ -16,7 +15,7 @@ from ..explain.features import Feature, FeatureKey, features_by_key, features_of
 from ..graft.constraints import PRODUCT_SIGN, Constraints
 from ..graft.emptiness import cause
 from ..graft.report import Report
-from ..messages import did_you_mean, listed
+from ..messages import did_you_mean, listed, warn
 from ..model.matching import Matcher
 from ..model.snapshot import Snapshot
 from ..model.sparse_linear import snapshot_of
@@ -139,10 +138,9 @@ def training_corpus(
         raise ValueError(f"[{component.name}] There are no training documents. Check that the corpus is not empty.")
     assert component.report is not None
     if (n_documents := component.report.n_documents) not in (0, len(corpus)):
-        warnings.warn(
+        warn(
             f"[{component.name}] The model was trained on {n_documents:,} documents, but {len(corpus):,} are given: "
-            f"its weights will be the best ones for these.",
-            stacklevel=4,
+            f"its weights will be the best ones for these."
         )
     return corpus
 
@@ -231,10 +229,9 @@ def write_to_config(nlp: Language, component: TextCatGraft, constraints: Constra
     """
     name = next((name for name, pipe in nlp.components if pipe is component), None)
     if not is_held_by_config(constraints.to_dict()):
-        warnings.warn(
+        warn(
             f"[{component.name}] The constraints are saved with the component, but not in the config of the pipeline, "
-            f"which cannot hold the '$' in them: a training from this config alone does not obey them.",
-            stacklevel=5,
+            f"which cannot hold the '$' in them: a training from this config alone does not obey them."
         )
     elif name is not None:
         learner = nlp.get_pipe_config(name)["learner"]

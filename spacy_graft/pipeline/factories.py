@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from typing import Any, TypeVar
@@ -13,7 +12,7 @@ from ..extract.blocks import Block, is_block, is_combination_block, is_item_bloc
 from ..extract.options import check_item_settings
 from ..graft.settings import Grafting, GraftingPath, PenaltySettings
 from ..graft.start import is_learner
-from ..messages import did_you_mean, listed
+from ..messages import did_you_mean, listed, warn
 from ..model.sparse_linear import SparseLinear
 from ..options import is_held_by_config
 from .defaults import blocks_of, default_features
@@ -148,10 +147,9 @@ def warn_of_scorer(component: type[TextCatGraft], name: str, scorer: Callable[..
     """Warn of our scorer of the other kind of labels, which stays where only the factory of a config is changed."""
     if scorer is (textcat_score if component is TextCatGraftMultilabel else textcat_multilabel_score):
         right = TEXTCAT_MULTILABEL_SCORER if component is TextCatGraftMultilabel else TEXTCAT_SCORER
-        warnings.warn(
+        warn(
             f"[{name}] The scorer is that of the other kind of labels: scores are not those of the labels that are "
-            f"predicted. Set @scorers = {right!r} in [components.{name}.scorer].",
-            stacklevel=2,
+            f"predicted. Set @scorers = {right!r} in [components.{name}.scorer]."
         )
 
 

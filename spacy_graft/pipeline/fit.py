@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -18,7 +17,7 @@ from ..graft.report import Report
 from ..graft.settings import GraftingPath
 from ..heap import frozen_heap
 from ..index.places import IndexPlace
-from ..messages import listed
+from ..messages import listed, warn
 from ..model.sparse_linear import SNAPSHOT
 from ..strengths import first_strengths
 from ..threads import limited_threads
@@ -164,10 +163,9 @@ def warn_of_unused_metric(component: TextCatGraft, has_dev: bool) -> None:
     """Warn of a metric by which nothing is chosen."""
     learner = component.learner
     if isinstance(learner, GraftingPath) and learner.metric != "log_loss" and not has_dev:
-        warnings.warn(
+        warn(
             f"[{component.name}] metric = {learner.metric!r} of the learner has no effect without dev: "
-            f"cross-validation chooses by log-loss.",
-            stacklevel=3,
+            f"cross-validation chooses by log-loss."
         )
 
 
@@ -269,7 +267,7 @@ def chosen_by_folds(training: Training) -> Report | None:
     try:
         return cross_validated(training, splits) if splits else None
     except NothingToLearnError as error:  # from what a fold keeps; all documents may have more
-        warnings.warn(f"[{training.corpus.reader.component}] {without_choice(error)}", stacklevel=3)
+        warn(f"[{training.corpus.reader.component}] {without_choice(error)}")
         return None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -25,6 +24,7 @@ from ..held_out import (
     judged_by_folds,
     points_of_fold,
 )
+from ..messages import warn
 from ..strengths import with_best_strengths
 from .choice import HeldOut
 from .corpus import ExtractedCorpus
@@ -95,10 +95,9 @@ def chosen_of_few(training: Training, corpus: ExtractedCorpus, held_out: HeldOut
         with training.progress_bar() as of_all.progress:
             return cross_validated(of_all, splits_of(of_all, numbers))
     except NothingToLearnError as error:  # from what a fold keeps; all documents may have more
-        warnings.warn(
+        warn(
             f"[{corpus.reader.component}] The few documents of dev choose the model alone. "
-            f"Cross-validation failed: {error}",
-            stacklevel=5,
+            f"Cross-validation failed: {error}"
         )
         return None
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import json
-import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -15,7 +14,7 @@ from spacy.training import validate_examples
 
 from ..graft.settings import GraftingPath
 from ..index.places import IndexPlace, InMemory
-from ..messages import listed
+from ..messages import listed, warn
 from ..options import is_count
 from .annotation import Examples, annotated
 from .saving import check_thresholds
@@ -169,7 +168,7 @@ def warn_of_unused_choices(component: TextCatGraft, resources: Resources) -> Non
     }
     for option, what in missing.items():
         if what is not None and getattr(component.learner, option, None):
-            warnings.warn(f"[{component.name}] {option} of the learner has no effect without a {what}.", stacklevel=3)
+            warn(f"[{component.name}] {option} of the learner has no effect without a {what}.")
 
 
 def index_place(component: TextCatGraft, shards: Callable[..., Any] | None) -> IndexPlace:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
 from itertools import compress
 from typing import TYPE_CHECKING, Any
@@ -14,7 +13,7 @@ from ..digests import share_in_sketch
 from ..extract.unread import unread_text
 from ..graft.emptiness import problem_of_weights
 from ..held_out import ENOUGH_HELD_OUT, MOST_COPIES
-from ..messages import listed, listed_in_part
+from ..messages import listed, listed_in_part, warn
 from ..threads import limited_threads
 from .annotation import words_added
 from .choice import HeldOut
@@ -97,51 +96,46 @@ def warn_of_unknown(component: TextCatGraft, examples: list[Example], n_judging:
         found = {label: None for example in examples for label, value in example.reference.cats.items() if value}
         unknown = [label for label in found if label not in component.labels]
         named = f" ({listed_in_part(unknown)})" if unknown else ""
-        warnings.warn(
+        warn(
             f"[{component.name}] Only {n_judging} of {len(examples)} held-out documents choose the model: the others "
-            f"have no label, or labels that the component does not have{named}.",
-            stacklevel=2,
+            f"have no label, or labels that the component does not have{named}."
         )
 
 
 def warn_of_no_judge(component: TextCatGraft, n_examples: int) -> None:
     """Warn of documents that should choose the model, and of which none can."""
-    warnings.warn(
+    warn(
         f"[{component.name}] None of the {n_examples} held-out documents has a label of the component: they choose no "
         f"model, so that it is that of the last step, whose temperature is not known. The labels of the component: "
-        f"{listed(component.labels)}.",
-        stacklevel=3,
+        f"{listed(component.labels)}."
     )
 
 
 def warn_of_no_labels(component: TextCatGraft, examples: list[Example]) -> None:
     """Warn of documents that no score can be computed of."""
     found = dict.fromkeys(label for example in examples for label in example.reference.cats)
-    warnings.warn(
+    warn(
         f"[{component.name}] None of the {len(examples)} documents has a label of the component in doc.cats: there is "
         f"nothing to score the component by. The labels of the documents: {listed_in_part([*found])}; of the "
         f"component: {listed_in_part(component.labels)}. For texts with labels in JSON lines or CSV, use spacy-graft "
-        f"evaluate.",
-        stacklevel=3,
+        f"evaluate."
     )
 
 
 def warn_of_late(component: TextCatGraft, n_examples: int) -> None:
     """Warn of documents that come too late to choose."""
-    warnings.warn(
+    warn(
         f"[{component.name}] These {n_examples:,} documents do not choose among the points of the path, since none "
-        f"were evaluated after its first step. If they are held-out documents, evaluate them after each step.",
-        stacklevel=3,
+        f"were evaluated after its first step. If they are held-out documents, evaluate them after each step."
     )
 
 
 def warn_of_one_target(component: TextCatGraft, held_out: HeldOut) -> None:
     """Warn of held-out documents whose labels are all the same."""
     if held_out.of_shares == 0.0 and len(component.labels) > 1:
-        warnings.warn(
+        warn(
             f"[{component.name}] The held-out documents that choose the model ({len(held_out.corpus)}) all have the "
-            f"same labels. Add documents with others: a model that always gives these labels would seem the best.",
-            stacklevel=2,
+            f"same labels. Add documents with others: a model that always gives these labels would seem the best."
         )
 
 
@@ -153,11 +147,10 @@ def warn_of_known(component: TextCatGraft, corpus: ExtractedCorpus, held_out: Ex
     keys, n_copies = np.unique(corpus.documents().keys, return_counts=True)
     n_known = int(np.isin(held_out.documents().keys, keys[n_copies <= MOST_COPIES]).sum())
     if n_known > MANY_KNOWN * len(held_out):
-        warnings.warn(
+        warn(
             f"[{component.name}] {n_known:,} of the {len(held_out):,} held-out documents that choose the model are "
             f"training documents too. They make it larger and surer of itself than it should be: remove them from one "
-            f"of both.",
-            stacklevel=2,
+            f"of both."
         )
 
 
@@ -165,31 +158,28 @@ def warn_of_weights(component: TextCatGraft, held_out: ExtractedCorpus) -> None:
     """Warn of weights of held-out documents that are far from 1, for which the adjustment is meant."""
     weights = held_out.documents().targets.weights
     if problem_of_weights(weights) is not None:
-        warnings.warn(
+        warn(
             f"[{component.name}] The example weights of the {len(held_out):,} held-out documents sum to "
-            f"{weights.sum():.4g}. Temperature and tilt are fitted as if there were that many: give weights around 1.",
-            stacklevel=2,
+            f"{weights.sum():.4g}. Temperature and tilt are fitted as if there were that many: give weights around 1."
         )
 
 
 def warn_of_annotation(component: TextCatGraft) -> None:
     """Warn of held-out documents that are read otherwise than before."""
-    warnings.warn(
+    warn(
         f"[{component.name}] The blocks find other features in the held-out documents than at the step before: a "
         f"component before this one changes its annotation, so that points of the path cannot be compared. Train it in "
-        f"a run before, and freeze it in this one.",
-        stacklevel=3,
+        f"a run before, and freeze it in this one."
     )
 
 
 def warn_of_others(component: TextCatGraft, training: Training, n_judging: int) -> None:
     """Warn of documents that choose nothing, where a point has yet to be judged."""
     if not training.course.is_judged:
-        warnings.warn(
+        warn(
             f"[{component.name}] These {n_judging:,} documents do not choose the model, since they are not those that "
             f"judged its first point. Evaluate the same documents after each step; others, such as a test set, after "
-            f"them.",
-            stacklevel=2,
+            f"them."
         )
 
 
@@ -200,11 +190,10 @@ def warn_of_noise(name: str, held_out: HeldOut, losses: np.ndarray, shares: np.n
     of_shares = held_out.losses_of(shares)
     gains = of_shares - losses
     if held_out.mean(gains) <= held_out.error(gains):
-        warnings.warn(
+        warn(
             f"[{name}] On the held-out documents, the model is not reliably better than the frequencies of the labels "
             f"(log-loss {held_out.mean(losses):.4f}; of the frequencies {held_out.mean(of_shares):.4f}). Check some "
-            f"texts and their labels.",
-            stacklevel=5,
+            f"texts and their labels."
         )
 
 
@@ -221,10 +210,9 @@ def warn_of_trained(component: TextCatGraft, texts: Iterable[str]) -> None:
     """Warn of the texts that the model was chosen by, and then trained on."""
     if share := chose_model(component, texts):
         which = "these documents" if share == 1.0 else f"many of these documents (about {share:.0%})"
-        warnings.warn(
+        warn(
             f"[{component.name}] The model was chosen by {which}, and then trained on them as well: its scores on them "
-            f"are too good, and a temperature fitted on them is too low. Give documents that the model has not seen.",
-            stacklevel=3,
+            f"are too good, and a temperature fitted on them is too low. Give documents that the model has not seen."
         )
 
 

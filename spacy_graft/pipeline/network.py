@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,7 +20,7 @@ from ..graft.data import TrainingData
 from ..graft.network import NamedFeatures, Network, NetworkBuilder
 from ..graphs.vocabulary import Vertex
 from ..index.ngrams import NgramIndex
-from ..messages import listed
+from ..messages import listed, warn
 from ..vectors.word_scores import found_rows
 from .corpus import DocPair
 
@@ -105,10 +104,7 @@ class NetworkSource:
             for name, block in self.vertex_blocks.items():
                 symbols[name].append(read_symbols(block, example.predicted))
         if self.unlabelled is not None and not any(symbols.values()):
-            warnings.warn(
-                f"[{self.component}] There are no documents without labels for the network: unlabelled is empty.",
-                stacklevel=2,
-            )
+            warn(f"[{self.component}] There are no documents without labels for the network: unlabelled is empty.")
         return {name: stream_of(self.vertex_blocks[name], parts) for name, parts in symbols.items()}
 
     def _features(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, is_dataclass, replace
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ..files import replaced_folder, write_whole
 from ..graft.constraints import Constraints
 from ..graft.report import Report
-from ..messages import count, listed
+from ..messages import count, listed, warn
 from ..model.sealing import seal, unseal
 from ..model.snapshot import REPORT
 from ..model.sparse_linear import SNAPSHOT, SparseLinear, snapshot_of
@@ -211,12 +210,11 @@ def warn_of_pending(component: TextCatGraft) -> None:
     """
     training = component.training
     if training is not None and training.n_pending and not training.in_loop:
-        warnings.warn(
+        warn(
             f"[{component.name}] {count(training.n_pending, 'document')} of update came after the last start of "
             f"training and had no part in the model that is saved. Training starts again when as many have come as it "
             f"began with, or when an update brings none that is new: at the end of a loop, call nlp.update once more "
-            f"with documents that it has had.",
-            stacklevel=5,
+            f"with documents that it has had."
         )
 
 
@@ -272,10 +270,9 @@ def set_loaded(component: TextCatGraft, loaded: Loaded) -> None:
     component.report = saved_report(component.model)
     snapshot: Snapshot | None = component.model.attrs[SNAPSHOT]
     if snapshot is not None and not snapshot.features.n_features and not component.is_trained:
-        warnings.warn(
+        warn(
             f"[{component.name}] This model was saved before its first training step: it has no features, and predicts "
-            f"the same for all documents. Train it with spacy train or spacy_graft.fit.",
-            stacklevel=5,
+            f"the same for all documents. Train it with spacy train or spacy_graft.fit."
         )
 
 

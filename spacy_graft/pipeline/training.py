@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from copy import copy
@@ -21,6 +20,7 @@ from ..graft.settings import GraftingPath, PenaltySettings, n_samples
 from ..graft.solution import Solution
 from ..graft.start import Fit, final_solution
 from ..heap import frozen_heap, trim_heap
+from ..messages import warn
 from ..metrics import lifted_thresholds
 from ..model.snapshot import Snapshot
 from ..strengths import try_strengths
@@ -567,7 +567,7 @@ class Training:
         reason = None if course.is_said_empty else why_empty(self.learner, report, course.n_documents)
         if reason is not None:
             course.is_said_empty = True
-            warnings.warn(reason, stacklevel=4)
+            warn(reason)
 
     def _must_start(self) -> bool:
         course = self.course

@@ -6,7 +6,6 @@ import copy
 import os
 import shutil
 import sys
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -18,7 +17,7 @@ from spacy.language import Language
 from spacy.training.loop import DIR_MODEL_BEST, DIR_MODEL_LAST
 
 from ..files import reason_of, replaced_folder
-from ..messages import listed, one_line
+from ..messages import listed, one_line, warn
 from .card import add_card
 from .components import graft_components, is_over
 
@@ -117,7 +116,7 @@ def keep_foreign(before: Path, new: Path) -> None:
             else:
                 shutil.copy2(path, new / path.name, follow_symlinks=False)
         except OSError as error:  # the pipeline is worth more
-            warnings.warn(f"{path} is not kept: it cannot be copied ({one_line(str(error))}).", stacklevel=3)
+            warn(f"{path} is not kept: it cannot be copied ({one_line(str(error))}).")
 
 
 def components_of_saved(folder: Path) -> list[str] | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -21,6 +20,7 @@ from ..digests import text_key
 from ..extract.unread import document_text
 from ..graft.settings import GraftingPath
 from ..held_out import MIN_HELD_OUT, rows_of_splits
+from ..messages import warn
 from ..model.sparse_linear import snapshot_of
 from ..options import is_count, is_strength
 from ..pipeline.annotation import annotated_before, documents_before, words_added
@@ -136,10 +136,9 @@ def distil(
         texts = KnownTexts(texts, pool.keys)
         source = as_teacher(teacher, Labels(graft.labels, graft.exclusive))
         if store is not None and callable(teacher) and not source.is_stored:
-            warnings.warn(
+            warn(
                 f"What the teacher {source.name} says is not stored: its source is not known, or it holds values that "
-                f"have no digest, so that another one could not be told from it. Use a function of a module.",
-                stacklevel=2,
+                f"have no digest, so that another one could not be told from it. Use a function of a module."
             )
         file = None if store is None else Path(store)
         soft = SoftLabels.by(source, texts, len(pool.keys), gold, file, progress)
