@@ -11,8 +11,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol, Self
 
-import numpy as np
-
 from .estimators import require_fitted
 from .files import write_whole
 from .graft.constraints import Constraints
@@ -215,7 +213,8 @@ def report_of(snapshot: Snapshot) -> Report:
 def kept_params(params: Mapping[str, Any]) -> dict[str, Any]:
     """Parameters as they are now: lists, mappings and arrays that may be changed later are copied."""
     return {
-        name: copy(value) if isinstance(value, list | dict | np.ndarray) else value for name, value in params.items()
+        name: copy(value) if isinstance(value, list | dict) or hasattr(value, "tolist") else value
+        for name, value in params.items()
     }
 
 
@@ -232,7 +231,7 @@ def plain_param(name: str, value: Any) -> Any:
         return {"type": kind, "settings": asdict(value, dict_factory=settings_of_python)}
     if isinstance(value, Mapping):
         return {str(key): plain_param(f"{name}[{key!r}]", its) for key, its in value.items()}
-    if isinstance(value, np.ndarray):
+    if hasattr(value, "tolist"):  # an array, a Series
         value = value.tolist()
     values = list(value) if isinstance(value, list | tuple) else [value]
     values = list(map(as_python, values))

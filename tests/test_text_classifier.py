@@ -10,7 +10,7 @@ import pickle
 import re
 import warnings
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -634,10 +634,11 @@ def test_parameters_are_checked_when_a_fit_begins(options, message):
         model.fit(TEXTS, LABELS)
 
 
-def test_parameters_of_analyzers_may_be_arrays(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", [np.array, pd.Series])
+def test_parameters_of_analyzers_may_be_arrays(kind: Callable[[list[float]], Any], tmp_path: Path) -> None:
     options = {"min_df": [2, 3], "penalty_factor": [2.0, 1.0], "max_length": [3, 2]}
     expected = GraftTextClassifier(LEARNER, **options).fit(TEXTS, LABELS).predict_proba(TEXTS)
-    arrays = {name: np.array(values) for name, values in options.items()}
+    arrays = {name: kind(values) for name, values in options.items()}
     model = clone(GraftTextClassifier(LEARNER, **arrays)).fit(TEXTS, LABELS)
     np.testing.assert_array_equal(model.predict_proba(TEXTS), expected)
     model.min_df[:] = 7  # does not change what has been fitted
