@@ -6,6 +6,7 @@ import gzip
 import inspect
 import io
 import json
+import os
 import sys
 import time
 from dataclasses import fields
@@ -326,6 +327,9 @@ def test_networks_without_edges_are_not_written(wordnet: Path, tmp_path: Path, o
 def test_output_that_cannot_be_written(edges: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "it is a folder" in refused("edge-list", tmp_path, "--path", edges)
     assert "is not a folder" in refused("edge-list", edges / "some.network", "--path", edges)
+    with monkeypatch.context() as patch:
+        patch.setattr("os.access", lambda _, mode: mode != os.W_OK)
+        assert "no permission to write" in refused("edge-list", tmp_path / "a" / "some.network", "--path", edges)
 
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")

@@ -891,6 +891,7 @@ def test_a_student_beside_a_component_without_weights_is_refused(folder: Path) -
         (["soft.jsonl", "--unlabelled", "-"], "standard input cannot be"),
         (["soft.jsonl", "--text-field", "body"], "line 1: there is no 'body'"),
         (["soft.jsonl", "--output", "gold.jsonl"], "gold.jsonl is a file. Give a folder"),
+        (["soft.jsonl", "--output", "gold.jsonl/student"], "gold.jsonl is not a folder"),
         (["soft.jsonl", "missing.cfg"], "There is no config missing.cfg"),
         (["missing/model.onnx"], "model.onnx"),
         (["soft.jsonl", "--tokenizer", "soft.jsonl"], "--tokenizer has no effect with soft.jsonl, which is not"),

@@ -404,6 +404,16 @@ def check_output(output: Path) -> None:
         raise CommandError(f"{output} is a file. Give a folder.")
     if output.is_symlink() and not output.exists():
         raise CommandError(f"{output} is a link to a folder that does not exist.")
+    check_writable(output, output.resolve())
+
+
+def check_writable(output: Path, folder: Path) -> None:
+    """Raise a CommandError if nothing can be written into a folder, which need not exist yet."""
+    place = next(one for one in (folder, *folder.parents) if one.exists())
+    if not place.is_dir():
+        raise CommandError(f"{output} cannot be written: {place} is not a folder.")
+    if not os.access(place, os.W_OK):
+        raise CommandError(f"{output} cannot be written: there is no permission to write to {place}.")
 
 
 def check_overwriting(output: str, force: bool) -> None:

@@ -17,7 +17,7 @@ from typer.main import get_command
 from .commands import add_command, make_app
 from .common import CommandError, FormatOption, OutputFormat, refuse_own_input, with_code
 from .inputs import TextFieldOption
-from .network_files import OutputArgument, check_writable, print_graph_report, write_graph
+from .network_files import OutputArgument, check_network_output, print_graph_report, write_graph
 from .progress import status_line, with_count
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def build_network(
     from ..graphs.edgelist import EdgeList
 
     refuse_own_input(output, *(corpus.corpus or []), *(value for value in settings.values() if isinstance(value, Path)))
-    check_writable(output)
+    check_network_output(output)
     try:
         network = builder(**{name: builder_setting(name, value) for name, value in settings.items()})
     except ValueError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,6 +14,7 @@ from .common import (
     FormatOption,
     OutputFormat,
     add_row,
+    check_writable,
     is_stream,
     make_table,
     print_json,
@@ -70,7 +70,7 @@ def merge_command(
     from ..graphs.vocabulary import CorpusVocabulary
 
     refuse_own_input(output, *files)
-    check_writable(output)
+    check_network_output(output)
     names = [path.stem for path in files]
     if weight and len(weight) != len(files):
         raise typer.BadParameter(f"--weight is given {count(len(weight), 'time')} for {count(len(files), 'file')}.")
@@ -121,19 +121,15 @@ def read_graph(path: Path) -> FeatureGraph:
     return FeatureGraph.from_disk(existing_file(path))
 
 
-def check_writable(output: Path) -> None:
+def check_network_output(output: Path) -> None:
     """Raise a CommandError if the file cannot be written, or is no network, before anything is built."""
     from ..graphs.storage import is_network
 
-    folder = next(parent for parent in output.resolve().parents if parent.exists())
     if output.is_dir():
         raise CommandError(f"{output} cannot be written: it is a folder.")
     if output.exists() and not (is_stream(output) or is_network(output)):
         raise CommandError(f"{output} exists, and is not a network: it is not replaced. Give another name.")
-    if not folder.is_dir():
-        raise CommandError(f"{output} cannot be written: {folder} is not a folder.")
-    if not os.access(folder, os.W_OK):
-        raise CommandError(f"{output} cannot be written: there is no permission to write to {folder}.")
+    check_writable(output, output.resolve().parent)
 
 
 def write_graph(graph: FeatureGraph, output: Path) -> None:
