@@ -22,7 +22,7 @@ from ..graft.settings import GraftingPath
 from ..held_out import MIN_HELD_OUT, rows_of_splits
 from ..messages import warn
 from ..model.sparse_linear import snapshot_of
-from ..options import is_count, is_strength
+from ..options import LARGEST_STRENGTH, is_count, is_strength
 from ..pipeline.annotation import annotated_before, documents_before, words_added
 from ..pipeline.card import add_card
 from ..pipeline.components import graft_component
@@ -197,7 +197,9 @@ def check_arguments(
     if teacher is nlp:
         raise ValueError("The teacher and the student are the same pipeline. Train a new one, such as spacy.blank().")
     if not isinstance(weights, Iterable) or not all(is_strength(weight) or weight == 0.0 for weight in weights):
-        raise ValueError(f"The weights of soft labels must be a list of numbers of at least 0, but are {weights!r}.")
+        raise ValueError(
+            f"The weights of soft labels must be a list of numbers from 0 to {LARGEST_STRENGTH:g}, but are {weights!r}."
+        )
     if not is_count(n_to_label, least=0):
         raise ValueError(f"n_to_label must be an integer of at least 0, but is {n_to_label!r}.")
     if store is not None and (not isinstance(store, str | Path) or not str(store) or Path(store).is_dir()):
