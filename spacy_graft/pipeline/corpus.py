@@ -232,9 +232,9 @@ class ExtractedCorpus:
     def _finish_part(self) -> None:
         """Turn the last documents into columns."""
         if self._new:
-            part = Documents.of(self._new, self.reading, len(self.reader.labels), self.place)
-            add_part(self._parts, part, len, lambda parts: Documents.joined(parts, self.place))
-            self._new, self._new_keys = [], set()
+            parts, part = list(self._parts), Documents.of(self._new, self.reading, len(self.reader.labels), self.place)
+            add_part(parts, part, len, lambda some: Documents.joined(some, self.place))
+            self._parts, self._new, self._new_keys = parts, [], set()  # at once, lest Ctrl-C leave them twice
 
     def to_dict(self, strings: StringStore) -> dict[str, Any]:
         """Plain values and arrays, for :meth:`from_dict`; symbols that are hashes are written as strings.

@@ -27,6 +27,7 @@ from .corpus import ExtractedCorpus
 from .labelled import LabelledDocuments, only_examples
 from .notes import forget_model
 from .training import ResumedTraining, StepModel, not_kept
+from .undoing import unchanged_after_error
 
 if TYPE_CHECKING:
     from .textcat import TextCatGraft
@@ -82,12 +83,13 @@ def edited(
     after = features_by_key(model.snapshot, features)
     edit = Edit(others(before, after), others(after, before), model.report)
     # Until here nothing has changed.
-    was_training, component.training = component.training is not None, None
-    component.set_snapshot(*model)
-    component.cfg["constraints"] = constraints.to_dict()
-    if training is not None:
-        component.kept_corpus = training.corpus if component.keep_corpus else None
-        component.training = training if was_training else None
+    with unchanged_after_error(component):
+        was_training, component.training = component.training is not None, None
+        component.set_snapshot(*model)
+        component.cfg["constraints"] = constraints.to_dict()
+        if training is not None:
+            component.kept_corpus = training.corpus if component.keep_corpus else None
+            component.training = training if was_training else None
     if nlp is not None:
         write_to_config(nlp, component, constraints)
         forget_model(nlp, component.name)

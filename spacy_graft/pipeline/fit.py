@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from functools import partial
 from math import inf, isfinite
 from typing import TYPE_CHECKING, Any
@@ -18,7 +17,6 @@ from ..graft.settings import GraftingPath
 from ..heap import frozen_heap
 from ..index.places import IndexPlace
 from ..messages import listed, warn
-from ..model.sparse_linear import SNAPSHOT
 from ..strengths import first_strengths
 from ..threads import limited_threads
 from .annotation import annotated_before, documents_before
@@ -31,6 +29,7 @@ from .notes import forget_model
 from .progress import progress_bar
 from .textcat import TextCatGraft
 from .training import StepModel, Training, naming_component
+from .undoing import unchanged_after_error
 from .vectors import vectors_block
 
 if TYPE_CHECKING:
@@ -199,19 +198,6 @@ def settings_of_labels(nlp: Language, component: TextCatGraft) -> dict[str, Any]
             f"read: {error} Correct or remove what is wrong there."
         ) from error
     return {key: value for key, value in settings.items() if value is not None}
-
-
-@contextmanager
-def unchanged_after_error(component: TextCatGraft) -> Iterator[None]:
-    """Make a component what it was if the block raises an exception."""
-    cfg, snapshot = dict(component.cfg), component.model.attrs[SNAPSHOT]
-    others = component.report, component.training, component.kept_corpus
-    try:
-        yield
-    except BaseException:
-        component.cfg, component.model.attrs[SNAPSHOT] = cfg, snapshot
-        component.report, component.training, component.kept_corpus = others
-        raise
 
 
 def train_with_dev(component: TextCatGraft, training: Training, dev: list[Example]) -> None:

@@ -20,6 +20,7 @@ from ..model.sparse_linear import SNAPSHOT, SparseLinear, snapshot_of
 from ..model.table import damaged_model, pack_message, unpack_message
 from .corpus import ExtractedCorpus
 from .targets import TargetReader
+from .undoing import unchanged_after_error
 from .vectors import vectors_of_training
 
 if TYPE_CHECKING:
@@ -258,16 +259,17 @@ def set_loaded(component: TextCatGraft, loaded: Loaded) -> None:
     """
     if loaded.model is not None:
         bind_vectors(component, loaded.model)
-    if loaded.cfg is not None:
-        component.cfg.pop("constraints", None)  # those of another model
-        component.cfg.update(loaded.cfg)
-    if loaded.model is not None:
-        new = dict(loaded.model.attrs)
-        del new["blocks"]
-        component.model.attrs.update(new)
-        component.kept_corpus = loaded.corpus
-    component.training = None
-    component.report = saved_report(component.model)
+    with unchanged_after_error(component):
+        if loaded.cfg is not None:
+            component.cfg.pop("constraints", None)  # those of another model
+            component.cfg.update(loaded.cfg)
+        if loaded.model is not None:
+            new = dict(loaded.model.attrs)
+            del new["blocks"]
+            component.model.attrs.update(new)
+            component.kept_corpus = loaded.corpus
+        component.training = None
+        component.report = saved_report(component.model)
     snapshot: Snapshot | None = component.model.attrs[SNAPSHOT]
     if snapshot is not None and not snapshot.features.n_features and not component.is_trained:
         warn(

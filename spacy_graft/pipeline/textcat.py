@@ -48,6 +48,7 @@ from .loop import is_loop_of_spacy, require_batch_size, suit_loop
 from .saving import HISTORY
 from .targets import TargetReader, Targets, has_labels_of, read_labels
 from .training import ResumedTraining, Training, naming_component, not_kept
+from .undoing import unchanged_after_error
 
 if TYPE_CHECKING:
     from .edits import Edit
@@ -169,17 +170,17 @@ class TextCatGraft(TrainablePipe):
         if label in self.labels:
             return 0
         self._checked_label(label)
-        if self.is_trained and self.training is None:
-            self.training = self._resumed_training(f"The label {label!r} cannot be added")
-        extended = self._snapshot_with_label() if self.is_initialized else None
-        if extended is not None and self.training is not None:
-            self.training.set_reader(replace(self.target_reader(), labels=(*self.labels, label)))
-        # Until here nothing has changed.
-        self._append_label(label)
-        if extended is not None:
-            self.model.attrs[SNAPSHOT] = extended
-        if self.training is not None:
-            self.kept_corpus = self.corpus if self.keep_corpus else None
+        with unchanged_after_error(self):
+            if self.is_trained and self.training is None:
+                self.training = self._resumed_training(f"The label {label!r} cannot be added")
+            extended = self._snapshot_with_label() if self.is_initialized else None
+            self._name_labels((*self.labels, label))
+            if extended is not None:
+                self.model.attrs[SNAPSHOT] = extended
+            if self.training is not None:
+                if extended is not None:
+                    self.training.set_reader(self.target_reader())
+                self.kept_corpus = self.corpus if self.keep_corpus else None
         return 1
 
     def _snapshot_with_label(self) -> Snapshot:
@@ -200,9 +201,10 @@ class TextCatGraft(TrainablePipe):
             raise ValueError(f"[{self.name}] The label {label!r} has {surrogate}.")
         return label
 
-    def _append_label(self, label: str) -> None:
-        self.cfg["labels"].append(label)
-        self.vocab.strings.add(label)
+    def _name_labels(self, labels: Sequence[str]) -> None:
+        self.cfg["labels"] = [*labels]
+        for label in labels:
+            self.vocab.strings.add(label)
 
     @property
     def is_initialized(self) -> bool:
@@ -384,29 +386,28 @@ class TextCatGraft(TrainablePipe):
         )
         initialization.warn_of_unused_choices(self, resources)
         snapshot = Snapshot.without_features(self.model.attrs["blocks"], len(all_labels))
-        # Until here nothing has changed.
-        if nlp is not None:
-            self.vocab = nlp.vocab
-        self._set_labels(all_labels, positive_label)
-        self.kept_corpus = None
-        self._set_snapshot(snapshot)
         # Examples without annotation are not a corpus: spacy assemble initializes with a dummy document.
         read = get_examples if nlp is None else partial(annotated, get_examples, nlp, self)
 
         def source() -> Iterable[DocPair]:
             return words_added(read(), self.blocks, self.vocab)
 
-        self.training = self._new_training(resources, source if corpus.names else None)
-        self.training.in_loop = in_loop
-        self.training.may_grow = not in_loop or is_cut_off(get_examples)
+        # Until here nothing has changed.
+        with unchanged_after_error(self):
+            if nlp is not None:
+                self.vocab = nlp.vocab
+            self._set_labels(all_labels, positive_label)
+            self.kept_corpus = None
+            self._set_snapshot(snapshot)
+            self.training = self._new_training(resources, source if corpus.names else None)
+            self.training.in_loop = in_loop
+            self.training.may_grow = not in_loop or is_cut_off(get_examples)
 
     def _set_labels(self, labels: Sequence[str], positive_label: str | None) -> None:
         """Replace all labels, and what is said of them."""
-        self.cfg["labels"] = []
         if self.exclusive:
             self.cfg["positive_label"] = positive_label
-        for label in labels:
-            self._append_label(label)
+        self._name_labels(labels)
 
     def require_lasting_words(self) -> None:
         """Raise a ValueError if a memory zone would forget the words of documents that are to be kept."""
@@ -552,8 +553,9 @@ class TextCatGraft(TrainablePipe):
         steps = self.history
         if self.training is not None and self.training.course.reports:
             steps = history.history_of(self.training.course.reports, steps)
-        self._set_snapshot(replace(snapshot, notes={REPORT: report.saved(), HISTORY: steps}))
-        self.report = report.copy()
+        with unchanged_after_error(self):
+            self._set_snapshot(replace(snapshot, notes={REPORT: report.saved(), HISTORY: steps}))
+            self.report = report.copy()
 
     def _set_snapshot(self, snapshot: Snapshot) -> None:
         """Set all of the model in one assignment; other threads see the model before or this one."""
@@ -698,11 +700,12 @@ class TextCatGraft(TrainablePipe):
         if report is None:
             self._set_snapshot(snapshot)
             return
-        if self.training is not None:
-            if self.training.ended_unjudged and not not_kept(report):
-                self.training = self._extending(self.training.corpus, report)
-            self.training.recalibrate(report)
-        self.set_snapshot(snapshot, report)
+        with unchanged_after_error(self):
+            if self.training is not None:
+                if self.training.ended_unjudged and not not_kept(report):
+                    self.training = self._extending(self.training.corpus, report)
+                self.training.recalibrate(report)
+            self.set_snapshot(snapshot, report)
 
     def predicted(self, doc: Doc) -> list[str]:
         """Return the most probable label of a document; for independent labels, those that reach their thresholds.

@@ -469,8 +469,9 @@ class Training:
 
     def recalibrate(self, report: Report) -> None:
         """Go on from another calibration of the model, if there are more documents."""
-        if self.course.concluded and self.course.reports:  # an edit has no steps
-            self.course.reports[-1] = report
+        course = self.course
+        if course.concluded and course.reports:  # an edit has no steps
+            self.course = replace(course, reports=[*course.reports[:-1], report])
 
     def _stable(self) -> StepModel:
         """The model of a fit that has finished, with the stability of its features; nothing changes after that."""
@@ -647,7 +648,7 @@ class ResumedTraining(Training):
 
     def recalibrate(self, report: Report) -> None:
         super().recalibrate(report)
-        self.course.like = report
+        self.course = replace(self.course, like=report)
 
     def _next_model(self) -> StepModel | None:
         before = self.course

@@ -32,13 +32,13 @@ from ..pipeline.fit import (
     settings_of_labels,
     train_like,
     training_examples,
-    unchanged_after_error,
 )
 from ..pipeline.folds import Split, cross_validated, loss_of, splits_of
 from ..pipeline.labelled import LabelledDocuments
 from ..pipeline.notes import forget_model
 from ..pipeline.progress import progress_bar
 from ..pipeline.textcat import TextCatGraft
+from ..pipeline.undoing import unchanged_after_error
 from ..threads import limited_threads
 from .encoder import Encoder, EncoderTeacher
 from .probabilities import SavedTeacher
