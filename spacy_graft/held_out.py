@@ -205,6 +205,21 @@ class Judge:
 SolutionScorer = Callable[[Solution], Callable[[Solution], np.ndarray]]
 
 
+class Verdict(NamedTuple):
+    """What held-out documents say of a model.
+
+    Attributes
+    ----------
+    report : Report
+        With their log-loss, and the adjustment of scores that lowers it.
+    losses : float64 (n_documents)
+        Of each of them.
+    """
+
+    report: Report
+    losses: np.ndarray
+
+
 class FoldPoint(NamedTuple):
     """A point of the path of one fold.
 
@@ -215,14 +230,14 @@ class FoldPoint(NamedTuple):
     scores : float64 (refits, n_documents, n_labels)
         Of the held-out documents under each refit; none where they have been judged.
     n_features : int
-    verdict : tuple, optional
-        Of the only fold, what :func:`judged` says: then scores need not be kept, which are many if labels are.
+    verdict : Verdict, optional
+        That of the only fold: then scores need not be kept, which are many if labels are.
     """
 
     refits: tuple[float | None, ...]
     scores: np.ndarray
     n_features: int
-    verdict: tuple[Report, np.ndarray] | None = None
+    verdict: Verdict | None = None
 
 
 def numbers_of_folds(label_sets: Iterable[Hashable], texts: Sequence[int], n_folds: int) -> np.ndarray:
@@ -377,37 +392,32 @@ def scorer_of_refits(fit: PointFit, scorer: SolutionScorer) -> Callable[[float |
     return lambda strength: scores_of(fit.refitted(strength, trial=True))
 
 
-def chosen_of_folds(
-    learner: GraftingPath, held_out: Judge, paths: list[list[FoldPoint]], tempered: bool
-) -> tuple[Report, np.ndarray]:
-    """What the held-out documents of all folds choose, in a report, and their losses; arguments of :func:`judged`.
+def chosen_of_folds(learner: GraftingPath, held_out: Judge, paths: list[list[FoldPoint]], tempered: bool) -> Verdict:
+    """The point that the held-out documents of all folds choose; arguments of :func:`judged`.
 
     A path that ended before others, because it reached ``max_features`` or its log-loss did not fall, counts with its
     last point.
     """
-    reports, losses_of_points, sizes = [], [], []
+    verdicts, sizes = [], []
     for number in range(max(map(len, paths))):
         points = [path[min(number, len(path) - 1)] for path in paths]
-        report, losses = points[0].verdict or judged_together(points, held_out, tempered)
-        report.points = number + 1
-        reports.append(report)
-        losses_of_points.append(losses)
+        verdict = points[0].verdict or judged_together(points, held_out, tempered)
+        verdict.report.points = number + 1
+        verdicts.append(verdict)
         sizes.append(float(np.mean([point.n_features for point in points])))
-    chosen = parsimonious(learner.parsimony, mean_losses(losses_of_points, held_out), sizes)
-    return reports[chosen], losses_of_points[chosen]
+    losses = mean_losses([verdict.losses for verdict in verdicts], held_out)
+    return verdicts[parsimonious(learner.parsimony, losses, sizes)]
 
 
-def judged_together(points: Sequence[FoldPoint], held_out: Judge, tempered: bool) -> tuple[Report, np.ndarray]:
+def judged_together(points: Sequence[FoldPoint], held_out: Judge, tempered: bool) -> Verdict:
     """What :func:`judged` says of a point by the held-out documents of each fold, of refits that all have tried."""
     refits = [strength for strength in points[0].refits if all(strength in point.refits for point in points)]
     of_all = np.concatenate([point.scores[list(map(point.refits.index, refits))] for point in points], axis=1)
     return judged(of_all, held_out.losses_of_refits(of_all, tempered), refits, held_out)
 
 
-def judged(
-    scores: np.ndarray, means: Sequence[float], refits: Sequence[float | None], held_out: Judge
-) -> tuple[Report, np.ndarray]:
-    """The best refit of a point, its adjustment and log-loss, and the losses of documents.
+def judged(scores: np.ndarray, means: Sequence[float], refits: Sequence[float | None], held_out: Judge) -> Verdict:
+    """The best refit of a point, by held-out documents.
 
     Parameters
     ----------
@@ -433,7 +443,7 @@ def judged(
         report.temperature *= math.exp(np.interp(place, (-1, 0, 1), np.log(temperatures))) / temperatures[1]
     report.thresholds = held_out.thresholds(probabilities)
     report.log_loss = held_out.mean(losses)
-    return report, losses
+    return Verdict(report, losses)
 
 
 def judged_by_folds(
@@ -442,8 +452,8 @@ def judged_by_folds(
     fits: Iterable[tuple[PointFit, SolutionScorer]],
     held_out: Judge,
     tempered: bool,
-) -> tuple[Report, np.ndarray, bool]:
-    """What the held-out documents of all folds say of a point with other blocks or strengths.
+) -> Verdict | None:
+    """What the held-out documents of all folds say of a point with other blocks or strengths; None if it is too large.
 
     Parameters
     ----------
@@ -454,23 +464,17 @@ def judged_by_folds(
         The fit of each fold there, and what scores its held-out documents.
     held_out, tempered
         As of :meth:`Judge.losses_of_refits`.
-
-    Returns
-    -------
-    Report
-    float64 (n_documents)
-        The losses of documents.
-    bool
-        Whether it is small enough.
     """
     refits, points = refit_grid(learner, like.refit), []
     for fit, scorer in fits:
         scores = np.array(list(map(scorer_of_refits(fit, scorer), refits)))
         points.append(FoldPoint(refits, scores, fit.report.n_active))
         del fit  # frees its memory before the next one allocates
+    if not is_small(float(np.mean([point.n_features for point in points])), learner.parsimony):
+        return None
     report, losses = judged_together(points, held_out, tempered)
     report = replace(report, points=like.points, left_out=list(like.left_out)).with_strengths(like.strengths)
-    return report, losses, is_small(float(np.mean([point.n_features for point in points])), learner.parsimony)
+    return Verdict(report, losses)
 
 
 def mean_losses(losses: Sequence[np.ndarray], judge: Judge) -> list[MeanLoss]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -14,6 +14,19 @@ from .held_out import Judge, is_no_higher
 
 #: Standard errors by which word vectors, or more of them, must lower the log-loss of held-out documents.
 WORTH_VECTORS = 0.5
+
+
+class Judged(Protocol):
+    """A model as held-out documents judge it: its report, and their losses."""
+
+    @property
+    def report(self) -> Report: ...
+
+    @property
+    def losses(self) -> np.ndarray: ...
+
+
+JudgedT = TypeVar("JudgedT", bound=Judged)
 
 
 def choices_of(learner: GraftingPath, network: bool, vectors: bool) -> list[tuple[str, float]]:
@@ -61,9 +74,7 @@ def first_strengths(learner: Any) -> dict[str, float]:
     return {"vectors_ridge": 0.0} if has_none else {}
 
 
-def is_better_strength(
-    option: str, strength: float, losses: np.ndarray, chosen: Report, least: np.ndarray, held_out: Judge
-) -> bool:
+def is_better_strength(option: str, strength: float, found: Judged, chosen: Judged, held_out: Judge) -> bool:
     """Whether a strength is chosen over the best so far: its log-loss must be lower; for 0, no higher.
 
     Word vectors, and weaker ridges, under which they say more, must lower it by :data:`WORTH_VECTORS` standard errors
@@ -76,29 +87,26 @@ def is_better_strength(
         Of the learner.
     strength : float
         Its value.
-    losses : float64 (n_documents)
-        Of the held-out documents.
-    chosen, least
-        Report and losses of the best so far.
+    found, chosen : Judged
+        The model under it, and the best so far.
     held_out : Judge
     """
     if strength == 0.0:
-        return is_no_higher(held_out.mean(losses), held_out.mean(least))
-    if not held_out.mean(losses) < held_out.mean(least):
+        return is_no_higher(held_out.mean(found.losses), held_out.mean(chosen.losses))
+    if not held_out.mean(found.losses) < held_out.mean(chosen.losses):
         return False
-    has_more_vectors = option == "vectors_ridge" and strength < (chosen.vectors_ridge or math.inf)
-    gains = least - losses
+    has_more_vectors = option == "vectors_ridge" and strength < (chosen.report.vectors_ridge or math.inf)
+    gains = chosen.losses - found.losses
     return not has_more_vectors or held_out.mean(gains) > WORTH_VECTORS * held_out.error(gains)
 
 
 def with_best_strengths(
     learner: GraftingPath,
     choices: Sequence[tuple[str, float]],
-    chosen: Report,
-    least: np.ndarray,
+    chosen: JudgedT,
     held_out: Judge,
-    judged_as: Callable[[Report], tuple[Report, np.ndarray, bool]],
-) -> Report:
+    judged_as: Callable[[Report, str], JudgedT | None],
+) -> JudgedT:
     """The chosen point with the strengths that are the best ones for held-out documents.
 
     Parameters
@@ -106,21 +114,19 @@ def with_best_strengths(
     learner : GraftingPath
     choices : sequence of pairs of str and float
         Those of :func:`choices_of`.
-    chosen : Report
-    least : float64 (n_documents)
-        The losses of the held-out documents at this point.
+    chosen : Judged
     held_out : Judge
     judged_as : callable
-        The point of a report with its strengths: report, losses, and whether it is small enough.
+        The point of a report with its strengths, of which one option is new; None if it is too large.
     """
 
     def take(option: str, strength: float) -> bool:
-        nonlocal chosen, least
-        report, losses, is_allowed = judged_as(chosen.with_strengths({option: strength}))
-        is_taken = is_allowed and is_better_strength(option, strength, losses, chosen, least, held_out)
-        if is_taken:
-            chosen, least = report, losses
-        return is_taken
+        nonlocal chosen
+        found = judged_as(chosen.report.with_strengths({option: strength}), option)
+        if found is None or not is_better_strength(option, strength, found, chosen, held_out):
+            return False
+        chosen = found
+        return True
 
     try_strengths(learner, choices, take)
     return chosen

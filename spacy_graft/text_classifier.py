@@ -26,6 +26,7 @@ from .held_out import (
     FoldPoint,
     Judge,
     PlainTargets,
+    Verdict,
     chosen_of_folds,
     fold_count,
     judged_by_folds,
@@ -527,16 +528,16 @@ def report_of_folds(learner: GraftingPath, documents: ReadDocuments) -> Report |
     all_held_out = judge_of(documents.some(np.concatenate([part for _, part in splits])), learner, shares)
     with warnings_of_all_documents():
         paths = [path_of_fold(learner, fold, alone=len(folds) == 1) for fold in folds]
-        chosen, losses = chosen_of_folds(learner, all_held_out, paths, tempered=False)
+        chosen = chosen_of_folds(learner, all_held_out, paths, tempered=False)
         if has_vectors:
-            chosen = chosen.with_strengths(first_strengths(learner))
+            chosen = chosen._replace(report=chosen.report.with_strengths(first_strengths(learner)))
 
-        def judged_as(like: Report) -> tuple[Report, np.ndarray, bool]:
+        def judged_as(like: Report, option: str) -> Verdict | None:
             fits = ((path_to(fold.path(learner, like), like), fold.scorer) for fold in folds)
             return judged_by_folds(learner, like, fits, all_held_out, tempered=False)
 
-        chosen = with_best_strengths(learner, choices, chosen, losses, all_held_out, judged_as)
-    return replace(chosen, n_folds=len(splits))
+        chosen = with_best_strengths(learner, choices, chosen, all_held_out, judged_as)
+    return replace(chosen.report, n_folds=len(splits))
 
 
 def path_of_fold(learner: GraftingPath, fold: TextFold, alone: bool) -> list[FoldPoint]:

@@ -21,12 +21,13 @@ from conftest import WORDS, Record, component_of, make_examples, make_nlp, make_
 from spacy_graft.graft.path import PathFit
 from spacy_graft.graft.points import PointFit
 from spacy_graft.graft.report import Report
+from spacy_graft.held_out import Verdict
 from spacy_graft.index.ngrams import NgramIndex
 from spacy_graft.pipeline import folds
-from spacy_graft.pipeline.choice import trials_of
+from spacy_graft.pipeline.choice import trials_of, without_needless_blocks
 from spacy_graft.pipeline.defaults import blocks_of
 from spacy_graft.pipeline.fit import begun_training
-from spacy_graft.pipeline.folds import cross_validated, leave_out, splits_of
+from spacy_graft.pipeline.folds import cross_validated, splits_of
 from spacy_graft.pipeline.judging import held_out_of
 from spacy_graft.pipeline.logger import console_logger
 from spacy_graft.pipeline.progress import progress_bar
@@ -211,16 +212,17 @@ def test_what_folds_choose_is_no_worse_than_all_blocks(noisy: list[Record]) -> N
 
 def test_the_order_and_what_goes_together() -> None:
     """With a block go the combinations of its items; what has gone is not tried again."""
-    tried: list[tuple[str, ...]] = []
+    tried: list[list[str]] = []
 
-    def needless(blocks: tuple[str, ...]) -> bool:
-        tried.append(blocks)
-        return blocks[0] != "prefixes"
+    def judged_as(like: Report) -> Verdict | None:
+        tried.append(like.left_out)
+        loss = 2.0 if like.left_out == ["prefixes"] else 1.0
+        return Verdict(replace(like, log_loss=loss), np.full(1, loss))
 
-    assert leave_out(["prefixes", "shapes", "pairs", "words"], blocks_of(BLOCKS), needless) == (
-        "shapes", "pairs", "words",
-    )  # fmt: skip
-    assert tried == [("prefixes",), ("shapes", "pairs"), ("shapes", "pairs", "words")]
+    optional, whole = ["prefixes", "shapes", "pairs", "words"], Verdict(Report(log_loss=1.0), np.ones(1))
+    lean = without_needless_blocks(optional, blocks_of(BLOCKS), whole, judged_as)
+    assert lean.report.left_out == ["shapes", "pairs", "words"]
+    assert tried == [["prefixes"], ["shapes", "pairs"], ["shapes", "pairs", "words"]]
 
 
 @pytest.mark.slow

@@ -25,6 +25,7 @@ from spacy_graft.held_out import (
     Judge,
     MeanLoss,
     PlainTargets,
+    Verdict,
     is_exhausted,
     judged_together,
     lowest_of_parabola,
@@ -671,8 +672,8 @@ def test_more_vectors_must_lower_the_loss_by_half_a_standard_error() -> None:
     error = judge.error(spread)
 
     def is_better(option: str, strength: float, gain: float, chosen: float | None = None) -> bool:
-        report = Report(vectors_ridge=chosen)
-        return is_better_strength(option, strength, least - gain - spread, report, least, judge)
+        found, best = Verdict(Report(), least - gain - spread), Verdict(Report(vectors_ridge=chosen), least)
+        return is_better_strength(option, strength, found, best, judge)
 
     for chosen in (None, 0.0, 0.2):
         assert not is_better("vectors_ridge", 0.1, 0.4 * error, chosen)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ..digests import digest_of, sketch_of
+from ..extract.blocks import Block, is_combination_block
 from ..extract.unread import UnreadText, document_text, unread_text
 from ..graft.report import Report
 from ..graft.settings import PARSIMONY, GraftingPath
@@ -28,7 +29,7 @@ from ..held_out import (
     parsimonious,
 )
 from ..model.snapshot import Snapshot, scorer_of_solutions
-from ..strengths import is_better_strength
+from ..strengths import JudgedT
 from .corpus import ExtractedCorpus
 from .loop import CHOICE, LOG_LOSS
 from .targets import WEIGHT_KEY
@@ -352,61 +353,30 @@ class Choice:
             self.points = [one if one is chosen else one.without_model() for one in self.points]
         return point
 
-    def take_without(self, blocks: Sequence[str], present: PresentPoint) -> bool:
-        """Judge a path without some blocks at the chosen point, and choose it if its log-loss is no higher.
+    def judged_like(self, like: Report, option: str | None, present: PresentPoint) -> JudgedPoint | None:
+        """Judge a fit with another strength or without some blocks at the chosen point; None if it is too large.
 
-        Its refit is that of the chosen point; another is looked for only where the temperature says so.
-
-        Parameters
-        ----------
-        blocks : sequence of str
-            All that are left out.
-        present : PresentPoint
-
-        Returns
-        -------
-        bool
-            Whether it has been chosen.
-        """
-        chosen = self.chosen
-        point, *_ = self._judged(present)
-        point.report.left_out = list(blocks)
-        return self._take(point, is_no_higher(point.log_loss, chosen.log_loss))
-
-    def take_strength(self, strengths: Mapping[str, float], option: str, present: PresentPoint) -> bool:
-        """Judge a fit with another strength at the chosen point, and choose it if its log-loss is lower.
-
-        :func:`~spacy_graft.strengths.is_better_strength` says when it is. Its refit is looked for, beginning with that
-        of the chosen point: what shrinks weights is refit and network together.
+        With another strength its refit is looked for, beginning with that of the chosen point: what shrinks weights is
+        refit and network together. Without some blocks it is that of the chosen point; another is looked for only where
+        the temperature says so.
 
         Parameters
         ----------
-        strengths : mapping of str to float
-            Those of the fit, by option of the learner.
-        option : str
-            The one that is tried: 0 for a fit without a network, or without word vectors.
+        like : Report
+            That of the best point so far, with the blocks and strengths of this fit.
+        option : str, optional
+            The strength that is another one.
         present : PresentPoint
-
-        Returns
-        -------
-        bool
-            Whether it has been chosen.
         """
-        chosen = self.chosen
         # Where vectors say more than the features, the best refit can be far from that without vectors.
         also = (VECTORS_ALONE,) if option == "vectors_ridge" and self.learner.refit == "auto" else ()
-        point, *_ = self._judged(present, -math.inf, also)
-        point = replace(point, report=point.report.with_strengths(strengths))
-        is_better = is_better_strength(
-            option, strengths[option], point.losses, chosen.report, chosen.losses, present.held_out
-        )
-        return self._take(point, is_better)
+        point, *_ = self._judged(present, math.inf if option is None else -math.inf, also)
+        report = replace(point.report, left_out=list(like.left_out)).with_strengths(like.strengths)
+        return replace(point, report=report) if is_small(report.n_active, self.learner.parsimony) else None
 
-    def _take(self, point: JudgedPoint, is_good: bool) -> bool:
-        if is_good and is_small(point.report.n_active, self.learner.parsimony):
-            self._instead = point
-            return True
-        return False
+    def settle(self, point: JudgedPoint) -> None:
+        """Choose the chosen point with other strengths, or without some blocks."""
+        self._instead = point
 
     def _judged(
         self, present: PresentPoint, least: float = math.inf, also: Sequence[float] = ()
@@ -465,6 +435,39 @@ def named_points(history: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     losses = [MeanLoss(history[i]["log_loss"], *(history[i][error] or 0.0 for error in errors)) for i in judged]
     sizes = [history[i]["n_active"] for i in judged]
     return {rule: judged[parsimonious(rule, losses, sizes)] for rule in PARSIMONY}
+
+
+def without_needless_blocks(
+    optional: Sequence[str],
+    blocks: Mapping[str, Block],
+    chosen: JudgedT,
+    judged_as: Callable[[Report], JudgedT | None],
+) -> JudgedT:
+    """The chosen point without the blocks that held-out documents do not need, each with the combinations of its items.
+
+    Parameters
+    ----------
+    optional : sequence of str
+        The blocks to try, in this order.
+    blocks : mapping of str to block
+    chosen : Judged
+    judged_as : callable
+        The point of a report without the blocks that it leaves out; None if it is too large.
+    """
+    for name in optional:
+        gone = chosen.report.left_out
+        combining = (other for other, block in blocks.items() if is_combination_block(block) and name in block.of)
+        new = [other for other in (name, *combining) if other not in gone]
+        found = judged_as(replace(chosen.report, left_out=[*gone, *new])) if new else None
+        if found is not None and is_no_higher(loss_of(found.report), loss_of(chosen.report)):
+            chosen = found
+    return chosen
+
+
+def loss_of(report: Report) -> float:
+    """The log-loss that held-out documents have given."""
+    assert report.log_loss is not None
+    return report.log_loss
 
 
 def trials_of(fit: PointFit, named: Snapshot, held_out: HeldOut) -> Callable[[float | None], Trial]:

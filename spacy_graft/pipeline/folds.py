@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from ..extract.blocks import Block, is_combination_block
 from ..graft.emptiness import NothingToLearnError, warnings_of_all_documents
 from ..graft.report import Report
 from ..heap import frozen_heap
@@ -19,14 +18,14 @@ from ..held_out import (
     FoldPoint,
     Judge,
     SolutionScorer,
+    Verdict,
     chosen_of_folds,
-    is_no_higher,
     judged_by_folds,
     points_of_fold,
 )
 from ..messages import warn
 from ..strengths import with_best_strengths
-from .choice import HeldOut
+from .choice import HeldOut, without_needless_blocks
 from .corpus import ExtractedCorpus
 from .targets import Targets
 
@@ -121,10 +120,11 @@ def cross_validated(training: Training, splits: list[Split], name: str = "") -> 
             title = f"{name}fold {fold} of {n_folds}: "
             paths.append(points_of_split(split, title, tempered, alone=n_folds == 1))
         held_out = judge_of_all(splits)
-        chosen, losses = chosen_of_folds(training.learner, held_out, paths, tempered)
+        chosen = chosen_of_folds(training.learner, held_out, paths, tempered)
         learner, judged_as = training.learner, partial(judged_like, training, splits, held_out)
-        chosen = with_best_strengths(learner, training.fits.choices, chosen, losses, held_out, judged_as)
-        return replace(without_needless_blocks(training, chosen, judged_as), n_folds=n_folds)
+        chosen = with_best_strengths(learner, training.fits.choices, chosen, held_out, judged_as)
+        chosen = without_needless_blocks(learner.optional_blocks, training.corpus.blocks, chosen, judged_as)
+        return replace(chosen.report, n_folds=n_folds)
 
 
 def points_of_split(split: Split, title: str, tempered: bool, alone: bool) -> list[FoldPoint]:
@@ -147,9 +147,9 @@ def judge_of_all(splits: list[Split]) -> Judge:
 
 
 def judged_like(
-    training: Training, splits: list[Split], held_out: Judge, like: Report
-) -> tuple[Report, np.ndarray, bool]:
-    """The point of a report with its blocks and strengths in all folds, losses, and whether it is small enough."""
+    training: Training, splits: list[Split], held_out: Judge, like: Report, option: str | None = None
+) -> Verdict | None:
+    """The point of a report with its blocks and strengths in all folds; None if it is too large."""
     tempered = training.fits.resources.network is not None and like.network_alpha != 0.0
     return judged_by_folds(training.learner, like, fits_like(splits, like), held_out, tempered)
 
@@ -161,48 +161,3 @@ def fits_like(splits: list[Split], like: Report) -> Iterator[tuple[PointFit, Sol
         of_fold.begin_like(like)
         yield of_fold.path_to(like), split.held_out.scorer
         of_fold.course.fit = None  # frees its memory before the next one allocates
-
-
-def without_needless_blocks(
-    training: Training, chosen: Report, judged_as: Callable[[Report], tuple[Report, np.ndarray, bool]]
-) -> Report:
-    """The chosen point without the optional blocks that held-out documents do not need, as :func:`judged_like` says."""
-
-    def is_needless(blocks: tuple[str, ...]) -> bool:
-        nonlocal chosen
-        report, _, is_allowed = judged_as(replace(chosen, left_out=list(blocks)))
-        if not is_no_higher(loss_of(report), loss_of(chosen)) or not is_allowed:
-            return False
-        chosen = report
-        return True
-
-    leave_out(training.learner.optional_blocks, training.corpus.blocks, is_needless)
-    return chosen
-
-
-def leave_out(
-    optional: Sequence[str], blocks: Mapping[str, Block], is_needless: Callable[[tuple[str, ...]], bool]
-) -> tuple[str, ...]:
-    """Leave out needless blocks one after the other, each with the combinations of its items; return those left out.
-
-    Parameters
-    ----------
-    optional : sequence of str
-        The blocks to try, in this order.
-    blocks : mapping of str to block
-    is_needless : callable
-        Returns whether a model without these blocks, of which the last ones are new, is as good as the best so far.
-    """
-    gone: tuple[str, ...] = ()
-    for name in optional:
-        combining = (other for other, block in blocks.items() if is_combination_block(block) and name in block.of)
-        new = tuple(other for other in (name, *combining) if other not in gone)
-        if new and is_needless(gone + new):
-            gone += new
-    return gone
-
-
-def loss_of(report: Report) -> float:
-    """The log-loss that held-out documents have given."""
-    assert report.log_loss is not None
-    return report.log_loss

@@ -23,11 +23,11 @@ from ..heap import frozen_heap, trim_heap
 from ..messages import warn
 from ..metrics import lifted_thresholds
 from ..model.snapshot import Snapshot
-from ..strengths import try_strengths
-from .choice import Choice, HeldOut, PresentPoint, Scorer
+from ..strengths import with_best_strengths
+from .choice import Choice, HeldOut, JudgedPoint, PresentPoint, Scorer, without_needless_blocks
 from .corpus import DocPair, ExtractedCorpus
 from .fits import FitBuilder, Resources, Variant
-from .folds import chosen_of_few, leave_out
+from .folds import chosen_of_few
 from .judging import warn_of_noise
 from .progress import progress_bar, progress_text
 from .targets import TargetReader
@@ -418,11 +418,11 @@ class Training:
         """The chosen model, after which nothing changes."""
         held_out, shares = self.course.held_out, self.shares()
         assert held_out is not None
-        try_strengths(choice.learner, self.fits.choices, partial(self._take_strength, choice))
-        optional = choice.learner.optional_blocks
-        left_out = leave_out(optional, self.corpus.blocks, partial(self._is_needless, choice))
-        self.course.variant = self.course.variant._replace(left_out=left_out)
-        chosen = choice.chosen
+        learner, judged_as = choice.learner, partial(self._judged_like, choice)
+        chosen = with_best_strengths(learner, self.fits.choices, choice.chosen, held_out, judged_as)
+        chosen = without_needless_blocks(learner.optional_blocks, self.corpus.blocks, chosen, judged_as)
+        choice.settle(chosen)
+        self.begin_like(chosen.report)
         assert chosen.snapshot is not None
         model = StepModel(chosen.snapshot, chosen.report.copy().with_strengths(self.course.variant.strengths))
         if choice.learner.retrain:
@@ -487,26 +487,12 @@ class Training:
         with self.progress_bar() as progress:
             return final_solution(fit, partial(progress.advance, progress.add_task("samples", total=n)))
 
-    def _take_strength(self, choice: Choice, option: str, strength: float) -> bool:
-        """Whether another strength is better at the chosen point; then that is what is chosen."""
-        course, chosen = self.course, choice.chosen.report
-        course.variant = self.fits.variant_of(chosen)
-        strengths = {**course.variant.strengths, option: strength}
-        course.variant = course.variant._replace(strengths=strengths)
-        is_taken = choice.take_strength(strengths, option, self._path_like(chosen))
-        self.begin_like(choice.chosen.report)
-        return is_taken
-
-    def _is_needless(self, choice: Choice, blocks: tuple[str, ...]) -> bool:
-        """Whether the chosen point is no worse without these blocks; then that is what is chosen."""
-        self.course.variant = self.course.variant._replace(left_out=blocks)
-        return choice.take_without(blocks, self._path_like(choice.chosen.report))
-
-    def _path_like(self, report: Report) -> PresentPoint:
-        """A new fit at the point of a report, under its refit, to be judged."""
-        fit = self.path_to(report)
-        fit.refit = report.refit
-        return self._present(fit, self.fits.named(fit.solution()))
+    def _judged_like(self, choice: Choice, like: Report, option: str | None = None) -> JudgedPoint | None:
+        """A new fit at the point of a report, with its blocks and strengths, as held-out documents judge it."""
+        self.begin_like(like)
+        fit = self.path_to(like)
+        fit.refit = like.refit
+        return choice.judged_like(like, option, self._present(fit, self.fits.named(fit.solution())))
 
     def _retrained(self, chosen: Report, n_held_out: int) -> StepModel:
         """The model of all documents, those held out included, at a point under its refit and adjustment."""

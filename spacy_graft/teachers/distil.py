@@ -25,6 +25,7 @@ from ..model.sparse_linear import snapshot_of
 from ..options import LARGEST_STRENGTH, is_count, is_strength
 from ..pipeline.annotation import annotated_before, documents_before, words_added
 from ..pipeline.card import add_card
+from ..pipeline.choice import loss_of
 from ..pipeline.components import graft_component
 from ..pipeline.corpus import ExtractedCorpus, Pair
 from ..pipeline.fit import (
@@ -33,7 +34,7 @@ from ..pipeline.fit import (
     train_like,
     training_examples,
 )
-from ..pipeline.folds import Split, cross_validated, loss_of, splits_of
+from ..pipeline.folds import Split, cross_validated, splits_of
 from ..pipeline.labelled import LabelledDocuments
 from ..pipeline.notes import forget_model
 from ..pipeline.progress import progress_bar
