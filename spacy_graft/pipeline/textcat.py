@@ -174,13 +174,14 @@ class TextCatGraft(TrainablePipe):
             if self.is_trained and self.training is None:
                 self.training = self._resumed_training(f"The label {label!r} cannot be added")
             extended = self._snapshot_with_label() if self.is_initialized else None
-            self._name_labels((*self.labels, label))
+            self.cfg["labels"] = [*self.labels, label]
             if extended is not None:
                 self.model.attrs[SNAPSHOT] = extended
             if self.training is not None:
                 if extended is not None:
                     self.training.set_reader(self.target_reader())
                 self.kept_corpus = self.corpus if self.keep_corpus else None
+        self.vocab.strings.add(label)
         return 1
 
     def _snapshot_with_label(self) -> Snapshot:
@@ -200,11 +201,6 @@ class TextCatGraft(TrainablePipe):
         if (surrogate := unpaired_surrogate(label)) is not None:
             raise ValueError(f"[{self.name}] The label {label!r} has {surrogate}.")
         return label
-
-    def _name_labels(self, labels: Sequence[str]) -> None:
-        self.cfg["labels"] = [*labels]
-        for label in labels:
-            self.vocab.strings.add(label)
 
     @property
     def is_initialized(self) -> bool:
@@ -407,7 +403,9 @@ class TextCatGraft(TrainablePipe):
         """Replace all labels, and what is said of them."""
         if self.exclusive:
             self.cfg["positive_label"] = positive_label
-        self._name_labels(labels)
+        self.cfg["labels"] = [*labels]
+        for label in labels:
+            self.vocab.strings.add(label)
 
     def require_lasting_words(self) -> None:
         """Raise a ValueError if a memory zone would forget the words of documents that are to be kept."""
