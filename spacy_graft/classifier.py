@@ -149,9 +149,9 @@ class LinearClassifier(ClassifierMixin, LearnerEstimator, SealedEstimator):
         warn_if_empty(learner, report, len(targets), self.learner is None)
         warn_unless_converged(owner, learner, report)
         model, params = space.model(solution, documents), kept_params(self.get_params(deep=False))
-        # Until here nothing has changed.
-        self.classes_, self._matrix_dtype, self._exclusive = targets.classes, targets.dtype, targets.exclusive
-        self.report_, self._fitted_params, self._space, self._model = report, params, space, model
+        # Until here nothing has changed. All at once, lest Ctrl-C leave parts of two models.
+        of_targets = {"classes_": targets.classes, "_matrix_dtype": targets.dtype, "_exclusive": targets.exclusive}
+        self.__dict__.update(of_targets, report_=report, _fitted_params=params, _space=space, _model=model)
 
     def _trained(self, learner: Any, documents: ReadDocuments) -> tuple[Report, Solution]:
         """The model of a learner after its last step, and its report."""

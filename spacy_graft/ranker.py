@@ -268,9 +268,9 @@ class GraftRanker(LearnerEstimator, SealedEstimator):
         warn_if_empty(learner, fit.report, data.n_documents, self.learner is None)
         warn_unless_converged("GraftRanker", learner, fit.report)
         model, params = space.model(fit.solution(), candidates), kept_params(self.get_params(deep=False))
-        # Until here nothing has changed.
-        self.report_, self._fitted_params, self._space, self._model = fit.report, params, space, model
-        self._n_groups = len(grouped.names)
+        # Until here nothing has changed. All at once, lest Ctrl-C leave parts of two models.
+        fitted = {"report_": fit.report, "_fitted_params": params, "_n_groups": len(grouped.names)}
+        self.__dict__.update(fitted, _space=space, _model=model)
         self._set_input_attributes()
         return self
 
