@@ -385,6 +385,21 @@ def test_a_loop_takes_the_stable_model_of_one_strength() -> None:
     assert choices[-1] == max(choices) > 1.0
 
 
+def test_documents_that_come_before_the_samples_are_trained_on_after_them() -> None:
+    nlp = make_nlp(learner={"@graft_learners": "spacy_graft.Grafting.v1", "l1": 1.0, **SAMPLED})
+    component, examples = component_of(nlp), make_examples(nlp, make_records(70))
+    nlp.initialize(lambda: examples[:60])
+    while component.report is None or not component.report.finished:
+        nlp.update(examples[:8])
+    nlp.update(examples[60:])
+    assert component.report.stability is not None
+    assert component.report.n_documents == 60
+    for _ in range(2):
+        nlp.update(examples[:8])
+    assert component.report.stability is not None
+    assert component.report.n_documents == 70
+
+
 def test_progress_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     bars: list[Progress] = []
 

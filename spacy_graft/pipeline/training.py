@@ -457,10 +457,8 @@ class Training:
                 yield step
 
     def _concluded(self, model: StepModel) -> StepModel:
-        """A model of all documents, after which nothing changes as long as no more come."""
+        """A model after which nothing changes, as long as no more documents come."""
         course = self.course
-        course.n_documents = course.n_seen = len(self.corpus)
-        course.lacks_labels = False
         self.warn_if_empty(model.report)
         model.report.finished = course.concluded = course.has_ended = True
         course.n_scored = 0  # this model may be one of more documents than the last
@@ -497,6 +495,9 @@ class Training:
     def _retrained(self, chosen: Report, n_held_out: int) -> StepModel:
         """The model of all documents, those held out included, at a point under its refit and adjustment."""
         self.path_to(chosen)
+        course = self.course
+        course.n_documents = course.n_seen = len(self.corpus)
+        course.lacks_labels = False
         return self.refitted(chosen, n_held_out)
 
     def _lifted(self, like: Report, n_before: int) -> Report:
