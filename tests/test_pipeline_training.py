@@ -206,6 +206,14 @@ def test_losses_are_the_objective_a_document(nlp: Language, examples: list[Examp
     assert nlp.update(examples[:2])["textcat_graft"] == pytest.approx(8.0 / 120)
 
 
+def test_losses_of_a_fit_without_steps_are_its_objective(examples: list[Example]) -> None:
+    nlp = make_nlp(learner={"@graft_learners": "spacy_graft.Grafting.v1", "l1": 1e3})
+    nlp.initialize(lambda: examples[:7])
+    with pytest.warns(UserWarning, match="has no features"):
+        losses = nlp.update(examples[:1])
+    assert nlp.update(examples[1:2]) == losses
+
+
 def test_losses_are_set_for_empty_documents_and_batches(nlp: Language, examples: list[Example]) -> None:
     spied(nlp)
     nlp.initialize(lambda: examples)

@@ -205,8 +205,11 @@ class Training:
 
     @property
     def report(self) -> Report | None:
-        """Of the last step; None before there is one."""
-        return self.course.reports[-1] if self.course.reports and self.course.n_fitted else None
+        """Of the last step, or of a fit that had finished before its first one; None before there is a fit."""
+        course = self.course
+        if course.reports and course.n_fitted:
+            return course.reports[-1]
+        return None if course.fit is None else course.fit.report
 
     @property
     def n_pending(self) -> int:
