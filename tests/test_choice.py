@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 import warnings
+import weakref
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -796,6 +797,25 @@ def go_on(nlp: Language, train: list[Example], dev: list[Example]) -> None:
     while not training_of(nlp).course.concluded:
         nlp.update(train[:4])
         nlp.evaluate(dev)
+
+
+def test_documents_are_not_in_memory_twice_when_all_are_trained_on(
+    noisy: list[Record], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    nlp, own, alive = make_nlp(learner=AUTO), fits.FitBuilder.at_point, []
+    train, dev = split(nlp, noisy)
+    nlp.initialize(lambda: train)
+    nlp.update(train[:4])
+    nlp.evaluate(dev)
+    before = weakref.ref(training_of(nlp).corpus)
+
+    def begun(*args: Any) -> Any:
+        alive.append(before() is not None)
+        return own(*args)
+
+    monkeypatch.setattr(fits.FitBuilder, "at_point", begun)
+    go_on(nlp, train, dev)
+    assert alive == [False]
 
 
 @pytest.mark.slow

@@ -316,11 +316,13 @@ class Training:
     @contextmanager
     def _undone_after_error(self) -> Iterator[None]:
         """If the block raises an exception, corpus and course are what they were before it, without the fit."""
-        corpus, course = self.corpus, self.course.without_fit()
+        n_documents, course = len(self.corpus), self.course.without_fit()
         try:
             yield
         except BaseException:
-            self.corpus, self.course = corpus, course
+            self.course = course
+            if len(self.corpus) > n_documents:
+                self.corpus = self.corpus.first(n_documents)  # without those held out, which it has been joined with
             raise
 
     def _next_model(self) -> StepModel | None:
