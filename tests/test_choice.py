@@ -799,6 +799,18 @@ def go_on(nlp: Language, train: list[Example], dev: list[Example]) -> None:
         nlp.evaluate(dev)
 
 
+def test_documents_that_could_not_judge_the_first_point_do_not_choose_later(noisy: list[Record]) -> None:
+    nlp = make_nlp(learner={**AUTO, "metric": "cats_unknown"})
+    train, dev = split(nlp, noisy)
+    nlp.initialize(lambda: train)
+    nlp.update(train[:4])
+    with pytest.raises(ValueError, match="no such number"):
+        nlp.evaluate(dev)
+    nlp.update(train[:4])
+    with pytest.warns(UserWarning, match="These 80 documents do not choose"):
+        assert nlp.evaluate(dev)["cats_score"] > 0.0
+
+
 def test_documents_are_not_in_memory_twice_when_all_are_trained_on(
     noisy: list[Record], monkeypatch: pytest.MonkeyPatch
 ) -> None:

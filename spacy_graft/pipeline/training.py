@@ -66,6 +66,8 @@ class Course:
         Those that there were at the last step.
     n_steps : int
         How many steps have been done, those before a fit was started again included.
+    is_evaluated : bool
+        Whether held-out documents have judged a point of this fit, or of one before it.
     fit : Fit, optional
         None if it is not needed any more, or if a step has failed: then it is begun again.
     reports : list of Report
@@ -100,6 +102,7 @@ class Course:
     n_documents: int = 0
     n_seen: int = 0
     n_steps: int = 0
+    is_evaluated: bool = False
     fit: Fit | None = None
     reports: list[Report] = field(default_factory=list)
     snapshot: Snapshot | None = None
@@ -191,8 +194,7 @@ class Training:
         self.in_loop, self.may_grow = False, True
         self._source = source
         self._is_told_of_others = False
-        #: Whether the loop evaluates, and what scores what it evaluates.
-        self._is_evaluated = False
+        #: What scores the held-out documents.
         self._scorer: Scorer | None = None
 
     def __reduce__(self) -> tuple[type[None], tuple[()]]:
@@ -219,7 +221,7 @@ class Training:
     @property
     def ended_unjudged(self) -> bool:
         """Whether a fit has come to its end, of which held-out documents have not chosen a point."""
-        return self.course.has_ended and not (self.course.concluded or self._is_evaluated)
+        return self.course.has_ended and not (self.course.concluded or self.course.is_evaluated)
 
     def loss(self, report: Report) -> float:
         """The objective of a report, divided by the number of documents."""
@@ -345,7 +347,7 @@ class Training:
             return self._stable() if n_samples(self.learner) else None
         fit, course = self._present_fit(), self.course
         self._step(fit)
-        if fit.finished and not self._is_evaluated:  # or else there is one more model
+        if fit.finished and not course.is_evaluated:  # or else there is one more model
             self.warn_if_empty(fit.report)
         course.snapshot = self.fits.named(fit.solution())
         course.has_ended = fit.finished
@@ -377,7 +379,7 @@ class Training:
         They may in a loop that evaluates from its first step on. What is evaluated after training without held-out
         documents may be a test set, which must not choose anything.
         """
-        return self.course.choice is not None and (self._is_evaluated or len(self.course.reports) == 1)
+        return self.course.choice is not None and (self.course.is_evaluated or len(self.course.reports) == 1)
 
     @property
     def is_past_choice(self) -> bool:
@@ -401,7 +403,7 @@ class Training:
             course = self.course
             assert course.snapshot is not None
             with frozen_heap():
-                course.held_out, self._is_evaluated, self._scorer = held_out, True, scorer
+                course.held_out, course.is_evaluated, self._scorer = held_out, True, scorer
                 self._judge(self._present_fit(), course.snapshot)
             yield
         # Points may be judged later on without an evaluation: after the path, or when a fit starts again.
@@ -573,7 +575,7 @@ class Training:
         """Begin a fit with all documents, and repeat the steps done so far."""
         self._free_fit()
         before, n_documents = self.course, len(self.corpus)
-        course = self.course = Course(variant, n_documents, n_documents, before.n_steps)
+        course = self.course = Course(variant, n_documents, n_documents, before.n_steps, before.is_evaluated)
         fit = course.fit = self.fits.begun(self.corpus, variant)
         if isinstance(self.learner, GraftingPath):
             course.choice = Choice(self.learner, before.choice)
