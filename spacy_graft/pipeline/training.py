@@ -118,10 +118,6 @@ class Course:
     like: Report | None = None
     n_scored: int = 0
 
-    def without_fit(self) -> Course:
-        """A copy that a step does not change, without the memory of the fit."""
-        return replace(self, fit=None, reports=list(self.reports), choice=copy(self.choice))
-
     @property
     def n_fitted(self) -> int:
         """How many documents a fit has with the labels that there are; 0 without one."""
@@ -318,11 +314,13 @@ class Training:
     @contextmanager
     def _undone_after_error(self) -> Iterator[None]:
         """If the block raises an exception, corpus and course are what they were before it, without the fit."""
-        n_documents, course = len(self.corpus), self.course.without_fit()
+        n_documents, course = len(self.corpus), self.course
+        # What a step changes in place is copied; the fit would take its memory.
+        before = replace(course, fit=None, reports=list(course.reports), choice=copy(course.choice))
         try:
             yield
         except BaseException:
-            self.course = course
+            self.course = before
             if len(self.corpus) > n_documents:
                 self.corpus = self.corpus.first(n_documents)  # without those held out, which it has been joined with
             raise
