@@ -90,7 +90,10 @@ class OfDocuments(Generic[Made]):
 
 
 class FitBuilder:
-    """What fits of one component have in common, whatever documents they are of.
+    """What begins the fits of one component. There is one fit at a time.
+
+    It keeps what fits of the same documents share (indexes, a network, document vectors), and the checkpoints of the
+    fit that was begun last.
 
     Parameters
     ----------
@@ -107,6 +110,7 @@ class FitBuilder:
     named : callable
         Returns the snapshot of a solution.
     names : FeatureNames
+        Those that constraints need; an edit sets others.
     """
 
     def __init__(
