@@ -171,17 +171,17 @@ def test_the_model_is_the_same_as_with_tokens(folder: Path, factory: str) -> Non
 
 @pytest.mark.slow
 def test_no_document_is_in_memory_after_the_corpus_is_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def step(training: Training) -> Any:
+    def stepping(training: Training) -> Any:
         if len(alive) < 5:
             gc.collect()
             # By type: isinstance asks proxies of what is gone, which others leave behind.
             docs = (found for found in gc.get_objects() if type(found) is Doc)
             alive.append(sum(doc.vocab is vocab and len(doc) for doc in docs))
-        return own_step(training)
+        return own_stepping(training)
 
     alive: list[int] = []
-    own_step = Training.step
-    monkeypatch.setattr(Training, "step", step)
+    own_stepping = Training.stepping
+    monkeypatch.setattr(Training, "stepping", stepping)
     nlp = init_nlp(config_of(make_nlp(), folder))
     vocab = nlp.vocab
     train(nlp)
