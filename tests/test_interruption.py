@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,6 +15,7 @@ from spacy.language import Language
 
 import spacy_graft
 from conftest import PATH, component_of, make_examples, make_nlp, make_records
+from spacy_graft import Grafting, GraftTextClassifier
 
 LEARNERS = {
     "path": {**PATH, "refit": "auto"},
@@ -36,10 +38,10 @@ SHARES = st.floats(0.0, 1.0) | st.floats(0.95, 1.0)
 
 
 class Lines:
-    """Counts the lines of :mod:`spacy_graft.pipeline` that a block runs, and interrupts it at one of them."""
+    """Counts the lines of a room of the package that a block runs, and interrupts it at one of them."""
 
-    def __init__(self, last: int | None = None) -> None:
-        self.last, self.n = last, 0
+    def __init__(self, last: int | None = None, room: str = "spacy_graft.pipeline.") -> None:
+        self.last, self.room, self.n = last, room, 0
 
     def __enter__(self) -> Lines:
         sys.settrace(self._of_frame)
@@ -49,7 +51,7 @@ class Lines:
         sys.settrace(None)
 
     def _of_frame(self, frame: Any, event: str, argument: Any) -> Any:
-        return self._of_line if "spacy_graft.pipeline." in frame.f_globals.get("__name__", "") else None
+        return self._of_line if self.room in frame.f_globals.get("__name__", "") else None
 
     def _of_line(self, frame: Any, event: str, argument: Any) -> Any:
         self.n += event == "line"
@@ -140,3 +142,19 @@ def test_a_training_goes_on(data: st.DataObject, share: float, factory: str) -> 
                 continue  # its last lines come after the step, and another update would do one more
         operation()
     assert bytes_of(nlp) == expected
+
+
+def test_a_fitted_estimator_is_whole() -> None:
+    """At all lines."""
+    texts = [record["text"] for record in OLD]
+    first, second = [record["label"] for record in OLD], ["sport" if "a" in text[:4] else "food" for text in texts]
+    learner, room = Grafting(l1=0.5), "spacy_graft.classifier"
+    before, after = (GraftTextClassifier(learner).fit(texts, labels).predict_proba(texts) for labels in (first, second))
+    with Lines(room=room) as lines:
+        GraftTextClassifier(learner).fit(texts, second)
+    for last in range(1, lines.n + 1):
+        classifier = GraftTextClassifier(learner).fit(texts, first)
+        with pytest.raises(KeyboardInterrupt), Lines(last, room):
+            classifier.fit(texts, second)
+        expected = {3: before, 2: after}[len(classifier.classes_)]
+        assert np.array_equal(classifier.predict_proba(texts), expected)
