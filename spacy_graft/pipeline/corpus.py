@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import compress, tee
 from struct import pack
@@ -97,8 +97,9 @@ class ExtractedCorpus:
         self._words = next((name for name, block in self.reading.items() if reads_words(block)), None)
         self._parts: list[Documents] = []
         self._new: list[ReadDocument] = []
-        #: Fingerprints of the parts, sorted, as far as they have been asked for.
+        #: Fingerprints of the parts, sorted, and of the new documents, both as far as they have been asked for.
         self._keys = np.empty(0, np.uint64)
+        self._new_keys: set[int] = set()
 
     def __len__(self) -> int:
         return sum(map(len, self._parts)) + len(self._new)
@@ -114,19 +115,19 @@ class ExtractedCorpus:
     def add_unseen(self, examples: Iterable[DocPair]) -> None:
         """Add the examples of another text, attributes, target or weight than all there are; none if one is refused."""
         new: dict[int, tuple[DocSymbols, Target]] = {}
-        is_known = self._knowing()
         for example in examples:
             target = self.reader.read(example.reference)
             key = self._fingerprint(example, target)
-            if key not in new and not is_known(key):
+            if key not in new and not self._has_seen(key):
                 new[key] = next(self._symbols([example.predicted])), target
         for key, (symbols, target) in new.items():
             self._append(symbols, target, key)
 
     def has_all(self, examples: Iterable[DocPair]) -> bool:
         """Whether there are examples with the text, the attributes, the target and the weight of each of these."""
-        is_known = self._knowing()
-        return all(is_known(self._fingerprint(example, self.reader.read(example.reference))) for example in examples)
+        return all(
+            self._has_seen(self._fingerprint(example, self.reader.read(example.reference))) for example in examples
+        )
 
     def followed_by(self, other: ExtractedCorpus) -> ExtractedCorpus:
         """The documents of both corpora, the other's last."""
@@ -195,18 +196,14 @@ class ExtractedCorpus:
         corpus._parts = parts
         return corpus
 
-    def _knowing(self) -> Callable[[int], bool]:
-        """What says of a fingerprint whether one of the documents has it."""
+    def _has_seen(self, key: int) -> bool:
         if len(self._keys) < len(self) - len(self._new):
             # Quick where few are new, since this sort takes advantage of order.
             self._keys = np.sort(np.concatenate([part.keys for part in self._parts]), kind="stable")
-        keys, of_new = self._keys, {document.key for document in self._new}
-
-        def is_known(key: int) -> bool:
-            place = int(np.searchsorted(keys, np.uint64(key)))
-            return key in of_new or (place < len(keys) and int(keys[place]) == key)
-
-        return is_known
+        # Here and not where a document is added, lest Ctrl-C come between both. Copies are noted again.
+        self._new_keys.update(document.key for document in self._new[len(self._new_keys) :])
+        place = int(np.searchsorted(self._keys, np.uint64(key)))
+        return key in self._new_keys or (place < len(self._keys) and int(self._keys[place]) == key)
 
     def _fingerprint(self, example: DocPair, target: Target) -> int:
         """A 64-bit hash that is equal for examples with the same text, attributes and target, in every process.
@@ -238,7 +235,7 @@ class ExtractedCorpus:
         if self._new:
             parts, part = list(self._parts), Documents.of(self._new, self.reading, len(self.reader.labels), self.place)
             add_part(parts, part, len, lambda some: Documents.joined(some, self.place))
-            self._parts, self._new = parts, []  # at once, lest Ctrl-C leave them twice
+            self._parts, self._new, self._new_keys = parts, [], set()  # at once, lest Ctrl-C leave them twice
 
     def to_dict(self, strings: StringStore) -> dict[str, Any]:
         """Plain values and arrays, for :meth:`from_dict`; symbols that are hashes are written as strings.
