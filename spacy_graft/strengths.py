@@ -38,31 +38,6 @@ def choices_of(learner: GraftingPath, network: bool, vectors: bool) -> list[tupl
     return of_network + [("vectors_ridge", strength) for strength in strengths if strength != first_ridge(learner)]
 
 
-def try_strengths(
-    learner: GraftingPath, choices: Sequence[tuple[str, float]], take: Callable[[str, float], bool]
-) -> None:
-    """Try strengths in turn; not one of word vectors if another between it and the best so far has been tried.
-
-    On both sides of the best strength, the log-loss rises. A model without vectors counts as one of infinite strength.
-
-    Parameters
-    ----------
-    learner : GraftingPath
-    choices : sequence of pairs of str and float
-        Those of :func:`choices_of`.
-    take : callable
-        Whether a strength is better than the best so far, which it then takes the place of.
-    """
-    best = first_ridge(learner) or math.inf
-    tried = [best]
-    for option, strength in choices:
-        if option != "vectors_ridge":
-            take(option, strength)
-        elif not any(min(strength, best) < other < max(strength, best) for other in tried):
-            tried.append(strength)
-            best = strength if take(option, strength) else best
-
-
 def first_ridge(learner: GraftingPath) -> float:
     """The strength of word vectors up to the choice of a point; 0: without them."""
     return 0.0 if 0.0 in learner.vectors_choices else learner.vectors_ridge
@@ -74,7 +49,9 @@ def first_strengths(learner: Any) -> dict[str, float]:
     return {"vectors_ridge": 0.0} if has_none else {}
 
 
-def is_better_strength(option: str, strength: float, found: Judged, chosen: Judged, held_out: Judge) -> bool:
+def is_better_strength(
+    strength: float, found: Judged, chosen: Judged, held_out: Judge, more_vectors: bool = False
+) -> bool:
     """Whether a strength is chosen over the best so far: its log-loss must be lower; for 0, no higher.
 
     Word vectors, and weaker ridges, under which they say more, must lower it by :data:`WORTH_VECTORS` standard errors
@@ -83,21 +60,18 @@ def is_better_strength(option: str, strength: float, found: Judged, chosen: Judg
 
     Parameters
     ----------
-    option : str
-        Of the learner.
     strength : float
-        Its value.
     found, chosen : Judged
         The model under it, and the best so far.
     held_out : Judge
+    more_vectors : bool
+        Whether word vectors say more in it than in the best so far.
     """
+    loss, least = held_out.mean(found.losses), held_out.mean(chosen.losses)
     if strength == 0.0:
-        return is_no_higher(held_out.mean(found.losses), held_out.mean(chosen.losses))
-    if not held_out.mean(found.losses) < held_out.mean(chosen.losses):
-        return False
-    has_more_vectors = option == "vectors_ridge" and strength < (chosen.report.vectors_ridge or math.inf)
+        return is_no_higher(loss, least)
     gains = chosen.losses - found.losses
-    return not has_more_vectors or held_out.mean(gains) > WORTH_VECTORS * held_out.error(gains)
+    return loss < least and (not more_vectors or held_out.mean(gains) > WORTH_VECTORS * held_out.error(gains))
 
 
 def with_best_strengths(
@@ -109,6 +83,9 @@ def with_best_strengths(
 ) -> JudgedT:
     """The chosen point with the strengths that are the best ones for held-out documents.
 
+    A strength of word vectors is not tried if another between it and the best so far has been: on both sides of the
+    best one, the log-loss rises. A model without vectors counts as one of infinite strength.
+
     Parameters
     ----------
     learner : GraftingPath
@@ -119,14 +96,16 @@ def with_best_strengths(
     judged_as : callable
         The point of a report with its strengths, of which one option is new; None if it is too large.
     """
-
-    def take(option: str, strength: float) -> bool:
-        nonlocal chosen
+    ridge = first_ridge(learner) or math.inf
+    tried = [ridge]
+    for option, strength in choices:
+        of_vectors = option == "vectors_ridge"
+        if of_vectors:
+            if any(min(strength, ridge) < other < max(strength, ridge) for other in tried):
+                continue
+            tried.append(strength)
         found = judged_as(chosen.report.with_strengths({option: strength}), option)
-        if found is None or not is_better_strength(option, strength, found, chosen, held_out):
-            return False
-        chosen = found
-        return True
-
-    try_strengths(learner, choices, take)
+        more_vectors = of_vectors and strength < ridge
+        if found is not None and is_better_strength(strength, found, chosen, held_out, more_vectors):
+            chosen, ridge = found, strength if of_vectors else ridge
     return chosen

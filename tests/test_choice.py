@@ -39,7 +39,7 @@ from spacy_graft.pipeline.choice import Trial, best_refit, named_points, trials_
 from spacy_graft.pipeline.judging import held_out_of
 from spacy_graft.pipeline.targets import WEIGHT_KEY
 from spacy_graft.pipeline.training import Training
-from spacy_graft.strengths import choices_of, is_better_strength, try_strengths
+from spacy_graft.strengths import choices_of, with_best_strengths
 
 pytestmark = pytest.mark.usefixtures("dev_alone")
 
@@ -665,26 +665,46 @@ def test_dev_chooses_alone(changed: str, noisy: list[Record], monkeypatch: pytes
     assert report.n_folds == 0
 
 
-def test_more_vectors_must_lower_the_loss_by_half_a_standard_error() -> None:
-    weights = np.ones(4)
-    targets = PlainTargets(np.ones((4, 1)), np.ones((4, 1), np.bool_), weights)
-    judge, least = Judge(targets, False, np.ones(1)), np.ones(4)
-    spread = np.array([-0.5, 0.5, -0.5, 0.5])
-    error = judge.error(spread)
+JUDGE = Judge(PlainTargets(np.ones((4, 1)), np.ones((4, 1), np.bool_), np.ones(4)), False, np.ones(1))
+SPREAD = np.array([-0.5, 0.5, -0.5, 0.5])
 
-    def is_better(option: str, strength: float, gain: float, chosen: float | None = None) -> bool:
-        found, best = Verdict(Report(), least - gain - spread), Verdict(Report(vectors_ridge=chosen), least)
-        return is_better_strength(option, strength, found, best, judge)
 
-    for chosen in (None, 0.0, 0.2):
-        assert not is_better("vectors_ridge", 0.1, 0.4 * error, chosen)
-        assert is_better("vectors_ridge", 0.1, 0.6 * error, chosen)
-    # For a stronger ridge, and for the strengths of a network, the least loss decides; for none, no larger one.
-    assert is_better("vectors_ridge", 0.1, 0.1 * error, 0.03)
-    assert is_better("network_alpha", 1.0, 0.1 * error)
-    assert not is_better("network_alpha", 1.0, 0.0)
-    assert is_better("network_alpha", 0.0, 0.0)
-    assert not is_better("network_alpha", 0.0, -0.1 * error)
+def with_vectors(**options: Any) -> GraftingPath:
+    """Settings that try strengths of vectors from 0.1 on."""
+    return GraftingPath(vectors_ridge=0.1, **options)
+
+
+@pytest.mark.parametrize(
+    ("learner", "errors", "is_better"),
+    [
+        # Vectors in place of none, and a weaker ridge, must lower the loss by half a standard error.
+        (with_vectors(vectors_choices=[0.0]), 0.4, False),
+        (with_vectors(vectors_choices=[0.0]), 0.6, True),
+        (with_vectors(vectors_choices=[0.03]), 0.4, False),
+        (with_vectors(vectors_choices=[0.03]), 0.6, True),
+        # For a stronger ridge, and for the strengths of a network, the least loss decides; for none, no larger one.
+        (with_vectors(vectors_choices=[0.3]), 0.1, True),
+        (with_vectors(vectors_choices=[0.3]), 0.0, False),
+        (with_vectors(network_choices=[1.0]), 0.1, True),
+        (with_vectors(network_choices=[1.0]), 0.0, False),
+        (with_vectors(network_choices=[0.0]), 0.0, True),
+        (with_vectors(network_choices=[0.0]), -0.1, False),
+    ],
+)
+def test_more_vectors_must_lower_the_loss_by_half_a_standard_error(
+    learner: GraftingPath, errors: float, is_better: bool
+) -> None:
+    """Also where the report of the chosen point does not name their strength, as that of folds."""
+    chosen, gains = Verdict(Report(), np.ones(4)), errors * JUDGE.error(SPREAD) + SPREAD
+    ((option, strength),) = choices = choices_of(
+        learner, network=bool(learner.network_choices), vectors=bool(learner.vectors_choices)
+    )
+
+    def judged_as(like: Report, _: str) -> Verdict:
+        return Verdict(like, chosen.losses - gains)
+
+    found = with_best_strengths(learner, choices, chosen, JUDGE, judged_as)
+    assert found.report.strengths == ({option: strength} if is_better else {})
 
 
 @pytest.mark.parametrize(
@@ -699,32 +719,31 @@ def test_more_vectors_must_lower_the_loss_by_half_a_standard_error() -> None:
     ],
 )
 def test_no_strength_of_vectors_is_tried_beyond_a_worse_one(losses: dict[float, float], tried: list[float]) -> None:
-    learner = GraftingPath(vectors_ridge=0.1, vectors_choices=[0.03, 0.3, 1.0, 0.0], network_choices=[2.0])
-    best, seen = 1.0, []
-
-    def take(option: str, strength: float) -> bool:
-        nonlocal best
-        seen.append((option, strength))
-        is_better = option == "vectors_ridge" and losses[strength] < best
-        best = losses[strength] if is_better else best
-        return is_better
-
-    try_strengths(learner, choices_of(learner, network=True, vectors=True), take)
+    learner = with_vectors(vectors_choices=[0.03, 0.3, 1.0, 0.0], network_choices=[2.0])
+    seen = strengths_tried(learner, 1.0, {2.0: 1.1, **losses})
     assert seen == [("network_alpha", 2.0), *[("vectors_ridge", strength) for strength in tried]]
 
 
 def test_strengths_of_vectors_around_the_first_are_tried() -> None:
     """Without 0 among the choices, the path has vectors from the beginning."""
-    learner = GraftingPath(vectors_ridge=0.1, vectors_choices=[0.3, 1.0, 0.03])
+    learner = with_vectors(vectors_choices=[0.3, 1.0, 0.03])
     for best, tried in ((0.1, [0.3, 0.03]), (0.3, [0.3, 1.0]), (0.03, [0.3, 0.03])):
-        seen: list[float] = []
+        losses = {strength: 1.0 - 0.5 * (strength == best) for strength in (0.03, 0.1, 0.3, 1.0)}
+        assert strengths_tried(learner, losses[0.1], losses) == [("vectors_ridge", strength) for strength in tried]
 
-        def take(option: str, strength: float, best: float = best, seen: list[float] = seen) -> bool:
-            seen.append(strength)
-            return strength == best
 
-        try_strengths(learner, choices_of(learner, network=False, vectors=True), take)
-        assert seen == tried
+def strengths_tried(learner: GraftingPath, first: float, losses: dict[float, float]) -> list[tuple[str, float]]:
+    """Strengths in the order in which they are tried, by the loss of each, which all documents have."""
+    tried = []
+
+    def judged_as(like: Report, option: str) -> Verdict:
+        strength = like.strengths[option]
+        tried.append((option, strength))
+        return Verdict(like, np.full(4, losses[strength]))
+
+    choices = choices_of(learner, network=bool(learner.network_choices), vectors=True)
+    with_best_strengths(learner, choices, Verdict(Report(), np.full(4, first)), JUDGE, judged_as)
+    return tried
 
 
 def test_a_refit_between_those_of_the_grid_has_its_own_temperature() -> None:
