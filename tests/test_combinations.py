@@ -208,7 +208,8 @@ def test_search_finds_what_enumeration_finds(
     )
     # Never less than it is: the certificate would promise too much.
     assert (found.squared_excess >= excess * (1.0 - 1e-9)).all()
-    if complete and search_type is CombinationSearch:
+    if complete and search_type is CombinationSearch and (n_labels == 1 or wanted > len(expected)):
+        # What cannot be among the best, by what other labels have, is counted without a look at columns that are equal.
         # Under "standard", what cannot be among the best has its bound, which is larger by a rounding.
         np.testing.assert_allclose(found.squared_excess, excess, rtol=3 * ROUNDING)
         np.testing.assert_allclose(found.peaks, peaks, rtol=2 * ROUNDING if kind == "standard" else 1e-12)
