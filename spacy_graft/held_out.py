@@ -85,6 +85,14 @@ class MeanLoss(NamedTuple):
     error: float
     difference_error: float
 
+    @classmethod
+    def of(cls, report: Report) -> MeanLoss:
+        """That of a report."""
+        assert report.log_loss is not None
+        assert report.log_loss_error is not None
+        assert report.difference_error is not None
+        return cls(report.log_loss, report.log_loss_error, report.difference_error)
+
     def is_worse_than(self, least: MeanLoss) -> bool:
         """Whether documents tell this point from the best one: by more than a standard error of the difference.
 
@@ -229,14 +237,15 @@ class FoldPoint(NamedTuple):
         Strengths, ascending; None for the weights of the point itself.
     scores : float64 (refits, n_documents, n_labels)
         Of the held-out documents under each refit; none where they have been judged.
-    n_features : int
+    report : Report
+        Of the fit there.
     verdict : Verdict, optional
         That of the only fold: then scores need not be kept, which are many if labels are.
     """
 
     refits: tuple[float | None, ...]
     scores: np.ndarray
-    n_features: int
+    report: Report
     verdict: Verdict | None = None
 
 
@@ -374,7 +383,7 @@ def points_of_fold(
             refits.append(strength)
             scores.append(scores_under(strength))
             losses += judge.losses_of_refits(scores[-1:], tempered)
-        point = FoldPoint(tuple(refits), np.array(scores), fit.report.n_active)
+        point = FoldPoint(tuple(refits), np.array(scores), fit.report.copy())
         if alone:
             verdict = judged(point.scores, losses, point.refits, judge)
             point = point._replace(scores=point.scores[:, :0], verdict=verdict)
@@ -392,21 +401,36 @@ def scorer_of_refits(fit: PointFit, scorer: SolutionScorer) -> Callable[[float |
     return lambda strength: scores_of(fit.refitted(strength, trial=True))
 
 
-def chosen_of_folds(learner: GraftingPath, held_out: Judge, paths: list[list[FoldPoint]], tempered: bool) -> Verdict:
-    """The point that the held-out documents of all folds choose; arguments of :func:`judged`.
+def verdicts_of_folds(held_out: Judge, paths: list[list[FoldPoint]], tempered: bool) -> list[Verdict]:
+    """What the held-out documents of all folds say of each point, in reports with the means of the folds.
 
     A path that ended before others, because it reached ``max_features`` or its log-loss did not fall, counts with its
-    last point.
+    last point. Arguments are those of :func:`judged_by_folds`.
     """
-    verdicts, sizes = [], []
+    verdicts = []
     for number in range(max(map(len, paths))):
         points = [path[min(number, len(path) - 1)] for path in paths]
-        verdict = points[0].verdict or judged_together(points, held_out, tempered)
-        verdict.report.points = number + 1
-        verdicts.append(verdict)
-        sizes.append(float(np.mean([point.n_features for point in points])))
-    losses = mean_losses([verdict.losses for verdict in verdicts], held_out)
+        report, losses = points[0].verdict or judged_together(points, held_out, tempered)
+        verdicts.append(Verdict(replace(with_means(report, points), points=number + 1), losses))
+    for verdict, loss in zip(verdicts, mean_losses([one.losses for one in verdicts], held_out), strict=True):
+        verdict.report.difference_error = loss.difference_error
+    return verdicts
+
+
+def chosen_of_folds(learner: GraftingPath, verdicts: Sequence[Verdict]) -> Verdict:
+    """That of the point which the held-out documents of all folds choose."""
+    reports = [verdict.report for verdict in verdicts]
+    losses, sizes = [MeanLoss.of(report) for report in reports], [report.n_active for report in reports]
     return verdicts[parsimonious(learner.parsimony, losses, sizes)]
+
+
+def with_means(report: Report, points: Sequence[FoldPoint]) -> Report:
+    """A report with the means of the folds at a point, features rounded up, and with their largest gap."""
+    of_folds = [point.report for point in points]
+    sums = np.sum([(one.l1, one.l1_max, one.objective, one.n_active) for one in of_folds], axis=0)
+    l1, l1_max, objective, n_active = (sums / len(of_folds)).tolist()
+    gap = max(one.relative_gap for one in of_folds)
+    return replace(report, l1=l1, l1_max=l1_max, objective=objective, n_active=math.ceil(n_active), relative_gap=gap)
 
 
 def judged_together(points: Sequence[FoldPoint], held_out: Judge, tempered: bool) -> Verdict:
@@ -442,7 +466,7 @@ def judged(scores: np.ndarray, means: Sequence[float], refits: Sequence[float | 
         temperatures = [held_out.temperature(of_refit) for of_refit in scores[around]]
         report.temperature *= math.exp(np.interp(place, (-1, 0, 1), np.log(temperatures))) / temperatures[1]
     report.thresholds = held_out.thresholds(probabilities)
-    report.log_loss = held_out.mean(losses)
+    report.log_loss, report.log_loss_error = held_out.mean(losses), held_out.error(losses)
     return Verdict(report, losses)
 
 
@@ -468,13 +492,13 @@ def judged_by_folds(
     refits, points = refit_grid(learner, like.refit), []
     for fit, scorer in fits:
         scores = np.array(list(map(scorer_of_refits(fit, scorer), refits)))
-        points.append(FoldPoint(refits, scores, fit.report.n_active))
+        points.append(FoldPoint(refits, scores, fit.report.copy()))
         del fit  # frees its memory before the next one allocates
-    if not is_small(float(np.mean([point.n_features for point in points])), learner.parsimony):
-        return None
     report, losses = judged_together(points, held_out, tempered)
-    report = replace(report, points=like.points, left_out=list(like.left_out)).with_strengths(like.strengths)
-    return Verdict(report, losses)
+    report = with_means(replace(report, points=like.points, left_out=list(like.left_out)), points)
+    if not is_small(report.n_active, learner.parsimony):
+        return None
+    return Verdict(report.with_strengths(like.strengths), losses)
 
 
 def mean_losses(losses: Sequence[np.ndarray], judge: Judge) -> list[MeanLoss]:

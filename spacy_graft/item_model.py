@@ -615,9 +615,9 @@ def started_fit(learner: Any, data: TrainingData) -> Fit:
     return start(learner, data)
 
 
-def finished_fit(learner: Any, data: TrainingData, n_points: int | None = None) -> Fit:
-    """Return the fit of a learner after its last step, or after a number of points of its path."""
+def finished_fit(learner: Any, data: TrainingData) -> Fit:
+    """Return the fit of a learner after its last step."""
     fit = started_fit(learner, data)
-    while not fit.finished and (n_points is None or fit.report.points < n_points):
+    while not fit.finished:
         fit.step()
     return fit

@@ -33,9 +33,10 @@ from .held_out import (
     numbers_of_folds,
     points_of_fold,
     rows_of_splits,
+    verdicts_of_folds,
 )
 from .index.places import IndexPlace
-from .item_model import checked_learner, finished_fit, started_fit
+from .item_model import checked_learner, started_fit
 from .matrices import require_readable
 from .messages import count, listed, warn
 from .options import check_flags
@@ -285,7 +286,7 @@ class GraftTextClassifier(LinearClassifier):
             warn(f"{type(self).__name__}: {without_choice(error)}")
         if chosen is None:
             return super()._trained(learner, documents)
-        path = cast("PointFit", finished_fit(*learner_and_data(learner, data, chosen), chosen.points))
+        path = path_to(cast("PointFit", started_fit(*learner_and_data(learner, data, chosen))), chosen)
         self._check_report(path.report)
         path.refit = chosen.refit
         solution = final_solution(path)
@@ -296,6 +297,7 @@ class GraftTextClassifier(LinearClassifier):
             **chosen.adjustment._asdict(),
             thresholds=chosen.thresholds,
             log_loss=chosen.log_loss,
+            log_loss_error=chosen.log_loss_error,
             n_folds=chosen.n_folds,
         ).with_strengths(chosen.strengths)
         return report, solution.adjusted(chosen.adjustment, documents.shares())
@@ -528,7 +530,7 @@ def report_of_folds(learner: GraftingPath, documents: ReadDocuments) -> Report |
     all_held_out = judge_of(documents.some(np.concatenate([part for _, part in splits])), learner, shares)
     with warnings_of_all_documents():
         paths = [path_of_fold(learner, fold, alone=len(folds) == 1) for fold in folds]
-        chosen = chosen_of_folds(learner, all_held_out, paths, tempered=False)
+        chosen = chosen_of_folds(learner, verdicts_of_folds(all_held_out, paths, tempered=False))
         if has_vectors:
             chosen = chosen._replace(report=chosen.report.with_strengths(first_strengths(learner)))
 

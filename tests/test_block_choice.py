@@ -198,7 +198,7 @@ def test_what_folds_choose_is_no_worse_than_all_blocks(noisy: list[Record]) -> N
         with progress_bar(component.name) as progress:
             training = begun_training(component, progress)
             rows = training.corpus.splits()
-            reports.append(cross_validated(training, splits_of(training, rows)))
+            reports.append(cross_validated(training, splits_of(training, rows)).report)
     plain, lean = reports
     assert plain is not None
     assert lean is not None

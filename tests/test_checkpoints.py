@@ -5,7 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial, partialmethod
 from pathlib import Path
 from typing import IO, Any
 
@@ -100,13 +101,13 @@ def update(nlp: Language, examples: list[Example]) -> None:
 def steps(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Has an entry for each step that is computed and not read from a checkpoint."""
     done: list[Any] = []
-    step = PathFit.step
 
-    def counted(fit: PathFit) -> None:
+    def counted(step: Callable[..., None], fit: PathFit, *args: Any) -> None:
         done.append(fit)
-        step(fit)
+        step(fit, *args)
 
-    monkeypatch.setattr(PathFit, "step", counted)
+    for name in ("step", "pass_by", "arrive"):
+        monkeypatch.setattr(PathFit, name, partialmethod(partial(counted, getattr(PathFit, name))))
     return done
 
 

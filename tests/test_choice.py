@@ -753,7 +753,9 @@ def test_a_refit_between_those_of_the_grid_has_its_own_temperature() -> None:
     targets = (rng.random((500, 1)) < 1.0 / (1.0 + np.exp(-scores))).astype(np.float64)
     judge = Judge(PlainTargets(targets, np.ones((500, 1), np.bool_), np.ones(500)), False, np.ones(1))
     sizes = 2.0 * np.array(REFIT_GRID) ** -0.7
-    report, losses = judged_together([FoldPoint(REFIT_GRID, sizes[:, None, None] * scores, 1)], judge, tempered=False)
+    report, losses = judged_together(
+        [FoldPoint(REFIT_GRID, sizes[:, None, None] * scores, Report())], judge, tempered=False
+    )
     assert report.refit is not None
     assert REFIT_GRID[0] < report.refit < REFIT_GRID[-1]
     assert report.refit not in REFIT_GRID
@@ -833,18 +835,18 @@ def test_documents_that_could_not_judge_the_first_point_do_not_choose_later(nois
 def test_documents_are_not_in_memory_twice_when_all_are_trained_on(
     noisy: list[Record], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    nlp, own, alive = make_nlp(learner=AUTO), fits.FitBuilder.at_point, []
+    nlp, own, alive = make_nlp(learner=AUTO), fits.FitBuilder.begun, []
     train, dev = split(nlp, noisy)
     nlp.initialize(lambda: train)
     nlp.update(train[:4])
     nlp.evaluate(dev)
     before = weakref.ref(training_of(nlp).corpus)
 
-    def begun(*args: Any) -> Any:
+    def begun(*args: Any, **options: Any) -> Any:
         alive.append(before() is not None)
-        return own(*args)
+        return own(*args, **options)
 
-    monkeypatch.setattr(fits.FitBuilder, "at_point", begun)
+    monkeypatch.setattr(fits.FitBuilder, "begun", begun)
     go_on(nlp, train, dev)
     assert alive == [False]
 

@@ -24,6 +24,7 @@ from spacy_graft.graft import indexing, label_batches, memory
 from spacy_graft.graft.grafting import GraftingFit
 from spacy_graft.graft.label_batches import BatchedGrafting, BatchedPath
 from spacy_graft.graft.model_state import ModelState
+from spacy_graft.graft.report import Report
 from spacy_graft.graft.solution import Solution
 from spacy_graft.graft.start import start
 from spacy_graft.model import weights as sparse_weights
@@ -213,6 +214,35 @@ def test_every_step_of_a_path_can_be_gone_on_from(in_batches):
         whole.step()
         resumed.step()
     assert resumed.finished
+
+
+@pytest.mark.parametrize("max_features", [None, 100])
+def test_batches_that_go_to_a_point_one_after_the_other_have_its_model(in_batches, max_features):
+    """That of a path whose points are seen, or of the last one without too many features; from any state on the way."""
+    texts, labels = corpus()
+    data, like = data_of(texts, labels), Report(points=7)
+    learner = GraftingPath(steps=8, l1_min_ratio=0.1, max_features=max_features, tol=1e-3)
+    seen = start(learner, data)
+    while not seen.finished and seen.report.points < like.points:
+        seen.step()
+    states, alone = [], start(learner, data)
+    for step in alone.steps_to(like):
+        states.append(srsly.msgpack_dumps(alone.to_dict()))
+        step()
+    assert len(states) == 7 if max_features is None else 1 < len(states) < 7
+    assert alone.report.points == seen.report.points == (7 if max_features is None else 6)
+    assert alone.finished == seen.finished
+    assert alone.report.n_active == seen.report.n_active
+    assert alone.report.objective == pytest.approx(seen.report.objective, rel=1e-12)
+    np.testing.assert_allclose(alone.solution().weights.toarray(), seen.solution().weights.toarray(), atol=1e-12)
+    np.testing.assert_allclose(alone.solution().intercepts, seen.solution().intercepts, rtol=1e-9)
+    for state in states:
+        resumed = start(learner, data)
+        resumed.resume(srsly.msgpack_loads(state))
+        for step in resumed.steps_to(like):
+            step()
+        np.testing.assert_array_equal(resumed.solution().weights.toarray(), alone.solution().weights.toarray())
+        assert resumed.to_dict()["report"] == alone.to_dict()["report"]
 
 
 def test_a_refit_is_computed_once(in_batches, monkeypatch):

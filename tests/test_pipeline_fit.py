@@ -17,6 +17,7 @@ from thinc.api import Config
 
 import spacy_graft
 from conftest import PATH, TELLING, WORDS, Record, component_of, make_example, make_examples, make_nlp
+from spacy_graft.graft.report import Report
 from spacy_graft.graft.settings import GraftingPath
 from spacy_graft.held_out import (
     MOST_COPIES,
@@ -143,7 +144,7 @@ def test_points_of_folds_are_judged_by_the_refits_that_all_have_tried() -> None:
     scores = 0.1 * rng.normal(size=(40, 2))
     # The stronger the refit, the smaller are scores that say nothing.
     points = [
-        FoldPoint((*REFIT_GRID, *more), np.array([scores[part] / (k + 1) for k in range(4 + len(more))]), 1)
+        FoldPoint((*REFIT_GRID, *more), np.array([scores[part] / (k + 1) for k in range(4 + len(more))]), Report())
         for part, more in ((slice(0, 20), (128.0, 512.0)), (slice(20, 40), (128.0,)))
     ]
     report, losses = judged_together(points, judge, tempered=False)

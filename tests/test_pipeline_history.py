@@ -84,22 +84,28 @@ def test_fit_scores_all_points_on_dev(nlp: Language, examples: list[Example], de
     assert last["l1"] == report.l1
 
 
-def test_fit_without_dev_records_the_steps_on_all_documents(nlp: Language, examples: list[Example]) -> None:
+def test_fit_without_dev_records_what_folds_say_of_all_points(nlp: Language, examples: list[Example]) -> None:
     report = spacy_graft.fit(nlp, examples)
-    history = component_of(nlp).history
-    assert history[-1]["l1"] == report.l1
+    component = component_of(nlp)
+    *points, last = history = component.history
+    assert last["l1"] == report.l1
     assert [record["step"] for record in history] == list(range(1, len(history) + 1))
-    ratios = [record["l1_ratio"] for record in history]
-    assert ratios == pytest.approx([0.05 ** (step / PATH["steps"]) for step in range(1, len(history) + 1)])
+    ratios = [record["l1_ratio"] for record in points]
+    assert ratios == pytest.approx([0.05 ** (step / PATH["steps"]) for step in range(1, len(points) + 1)])
     assert {record["score"] for record in history} == {None}
+    assert all(record["log_loss"] > 0.0 and record["log_loss_error"] > 0.0 for record in points)
+    (chosen,) = (record for record in points if record["l1_ratio"] == pytest.approx(last["l1_ratio"]))
+    assert chosen["log_loss"] == last["log_loss"] == report.log_loss
+    assert component.named_points["best"]["l1_ratio"] == pytest.approx(last["l1_ratio"])
 
 
 def test_resumed_training_has_the_history_of_the_last_fit(train_records: list[Record]) -> None:
     nlp = pickle.loads(pickle.dumps(train_fully(make_nlp(keep_corpus=True), train_records[:60])))
-    before = component_of(nlp).history
+    (*_, before) = component_of(nlp).history
     nlp.update(make_examples(nlp, train_records))
-    assert [record["step"] for record in component_of(nlp).history] == [record["step"] for record in before]
-    assert component_of(nlp).history != before
+    (after,) = component_of(nlp).history
+    assert after["l1_ratio"] == pytest.approx(before["l1_ratio"])
+    assert after["l1"] > before["l1"]
 
 
 @pytest.mark.parametrize("label", [None, "new", "edit"])

@@ -30,6 +30,7 @@ from spacy_graft.graft.start import final_solution
 from spacy_graft.model.sparse_linear import snapshot_of
 from spacy_graft.pipeline import fit as fitting
 from spacy_graft.pipeline import training
+from spacy_graft.pipeline.folds import FoldChoice
 from spacy_graft.pipeline.progress import progress_bar
 from strategies import training_data
 from test_cli import call, lines_of
@@ -455,7 +456,7 @@ def test_features_are_selected_once_where_the_last_path_ends_early(monkeypatch: 
     component_of(nlp).initialize(lambda: examples)
     with progress_bar("textcat_graft") as progress:
         training = fitting.begun_training(component_of(nlp), progress)
-        fitting.train_like(component_of(nlp), training, Report(points=PATH["steps"], refit=2.0))
+        fitting.train_like(component_of(nlp), training, FoldChoice(Report(points=PATH["steps"], refit=2.0), []))
     report = component_of(nlp).report
     assert report is not None
     assert report.points < PATH["steps"]

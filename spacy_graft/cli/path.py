@@ -55,8 +55,8 @@ def path_command(
     relative to l1_max, the smallest one whose model is empty. "best" marks the last point whose log-loss is nearly the
     least (within a standard error of the difference), and "one_se" the smallest within one standard error of the least:
     with parsimony = "one_se", the learner takes that one. The last step is the chosen model; trained again on dev as
-    well, it has no log-loss. JSON output has one object per step, on a line of its own. --output needs matplotlib:
-    python -m pip install "spacy-graft[plots]"
+    well, it has no log-loss. Without dev, the steps before it are means of the folds of cross-validation. JSON output
+    has one object per step, on a line of its own. --output needs matplotlib: python -m pip install "spacy-graft[plots]"
     """
     if output is not None:
         refuse_options(context, "format", why="with --output")

@@ -8,8 +8,9 @@ has as many labels as a pass sums at a time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -88,7 +89,11 @@ class LabelBatches:
 
     def __iter__(self) -> Iterator[tuple[int, TrainingData]]:
         """The first label of each batch, and the documents with its labels."""
-        for first in range(0, len(self.data.labels), LANES):
+        return self.some(0, None)
+
+    def some(self, begin: int, end: int | None) -> Iterator[tuple[int, TrainingData]]:
+        """The same, of the batches from number ``begin`` to before ``end``."""
+        for first in range(0, len(self.data.labels), LANES)[begin:end]:
             yield first, self.data.of_labels(first, first + LANES)
 
     def take_space(self, state: ModelState) -> None:
@@ -256,7 +261,7 @@ class BatchedPath(PointFit):
         self._last_refit: tuple[float | None, Solution] | None = None
         for first, of_batch in self.batches:
             self._kept.append(self._noted(first, Rounds(of_batch, learner)))
-        report = self.report
+        self._empty, report = [*self._kept], self.report
         report.l1 = report.l1_max = max(kept.report.l1_max for kept in self._kept)
         report.finished = not any(kept.trainable for kept in self._kept)
         self._join(self._kept)
@@ -266,18 +271,54 @@ class BatchedPath(PointFit):
         if self.finished:
             return
         number = self.report.points + 1
-        l1 = self.report.l1_max * self.learner.l1_min_ratio ** (number / self.learner.steps)
+        reached = self._models_at([number], 0, len(self._kept))
+        if reached is None:
+            self.report.finished = True
+        else:
+            self._take(reached, number, number)
+
+    def steps_to(self, like: Report) -> Iterator[Callable[[], None]]:
+        """As many steps as there are points, each for a part of the batches, which go all the way there.
+
+        What a batch needs at all L1 strengths, such as 1 / λ, is computed once for it, and not at each point. The model
+        is the same but for last digits.
+        """
+        while not self.finished and self.report.points < like.points:
+            yield partial(self.arrive, like)
+
+    def arrive(self, like: Report) -> None:
+        """Take the next part of the batches to a point; all of them to an earlier one if it has too many features."""
+        part, last = self.report.points, like.points
+        begin, end = (len(self._kept) * k // last for k in (part, part + 1))
+        reached = self._models_at(range(1, last + 1), begin, end)
+        if reached is not None:
+            self._take([*self._kept[:begin], *reached, *self._kept[end:]], part + 1, last)
+            return
+        self._kept, self.report.points = self._empty, 0
+        while not self.finished and self.report.points < last:
+            self.step()
+
+    def _models_at(self, numbers: Sequence[int], begin: int, end: int) -> list[Kept] | None:
+        """The models of batches from ``begin`` to before ``end`` at the last of some points, by way of the others.
+
+        None if the batches up to these have more than ``max_features``.
+        """
+        strengths = [self._strength_at(number) for number in numbers]
         reached: list[Kept] = []
-        places = np.empty(0, np.int64)
-        for kept, (first, data) in zip(self._kept, self.batches, strict=True):
-            reached.append(kept if kept.is_empty_at(l1) else self._optimum(l1, kept, first, data))
+        places = np.unique(np.concatenate([np.empty(0, np.int64), *(kept.model.places for kept in self._kept[:begin])]))
+        for kept, (first, data) in zip(self._kept[begin:end], self.batches.some(begin, end), strict=True):
+            reached.append(kept if kept.is_empty_at(strengths[-1]) else self._optimum(strengths, kept, first, data))
             places = np.union1d(places, reached[-1].model.places)
             if self.learner.most_features is not None and len(places) > self.learner.most_features:
-                self.report.finished = True
-                return
+                return None
+        return reached
+
+    def _take(self, reached: list[Kept], number: int, of_strength: int) -> None:
+        """Take models for those of a point; all of them have the strength of this one, or of a later one."""
         self._kept, self._last_refit = reached, None
         self.report = self.report.copy()
-        self.report.l1, self.report.points, self.report.finished = l1, number, number == self.learner.steps
+        self.report.l1 = self._strength_at(of_strength)
+        self.report.points, self.report.finished = number, number == self.learner.steps
         self.report.refit = self.refit
         self._join(reached)
 
@@ -327,10 +368,15 @@ class BatchedPath(PointFit):
         add_seconds(self.report, rounds.report)
         return Kept.of(first, rounds)
 
-    def _optimum(self, l1: float, kept: Kept, first: int, data: TrainingData) -> Kept:
-        """A batch at another L1 strength, from where it was."""
+    def _strength_at(self, number: int) -> float:
+        return self.report.l1_max * self.learner.l1_min_ratio ** (number / self.learner.steps)
+
+    def _optimum(self, strengths: Sequence[float], kept: Kept, first: int, data: TrainingData) -> Kept:
+        """A batch at the last of some L1 strengths, from where it was by way of the others."""
         rounds = Rounds(data, self.learner, known=kept.known)
-        rounds.optimise(l1)
+        for l1 in strengths:
+            if l1 < kept.report.l1_max:
+                rounds.optimise(l1)
         rounds.report.rounds += kept.report.rounds
         return self._noted(first, rounds)
 

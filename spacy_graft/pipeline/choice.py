@@ -236,13 +236,6 @@ class JudgedPoint:
         assert self.report.log_loss is not None
         return self.report.log_loss
 
-    @property
-    def mean_loss(self) -> MeanLoss:
-        """The log-loss, with its standard errors."""
-        assert self.report.log_loss_error is not None
-        assert self.report.difference_error is not None
-        return MeanLoss(self.log_loss, self.report.log_loss_error, self.report.difference_error)
-
 
 class PresentPoint(NamedTuple):
     """The present point of a path, and what judges it.
@@ -307,7 +300,7 @@ class Choice:
         """The point that ``parsimony`` asks for; once that is known, with the network and the blocks that it needs."""
         if self._instead is not None:
             return self._instead
-        losses = [point.mean_loss for point in self.points]
+        losses = [MeanLoss.of(point.report) for point in self.points]
         sizes = [float(point.report.n_active) for point in self.points]
         values = None if self.learner.metric == "log_loss" else list(map(self._value, self.points))
         return self.points[parsimonious(self.learner.parsimony, losses, sizes, values)]
@@ -427,7 +420,8 @@ def named_points(history: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     by_strength: dict[float, int] = {}
     for i, step in enumerate(history):
         if step["log_loss"] is not None:
-            by_strength.setdefault(step["l1_ratio"], i)  # without retrain, the last step repeats the chosen one
+            # Without retrain, the last step repeats the chosen one.
+            by_strength.setdefault(round(step["l1_ratio"], 9), i)
     judged = list(by_strength.values())
     if not judged:
         return {}

@@ -22,7 +22,7 @@ from ..threads import limited_threads
 from .annotation import annotated_before, documents_before
 from .card import add_card
 from .components import graft_component, graft_components
-from .folds import cross_validated, splits_of
+from .folds import FoldChoice, cross_validated, splits_of
 from .judging import can_judge, warn_of_unknown
 from .labelled import DocumentLabels, LabelledDocuments, LabelledTexts, examples_of, unlabelled_examples
 from .notes import forget_model
@@ -245,7 +245,7 @@ def scores_on(component: TextCatGraft, dev: list[Example]) -> dict[str, Any]:
     return component.score(dev)
 
 
-def chosen_by_folds(training: Training) -> Report | None:
+def chosen_by_folds(training: Training) -> FoldChoice | None:
     """What cross-validation chooses; None for learners without a path, and if there are too few documents."""
     if not isinstance(training.learner, GraftingPath):
         return None
@@ -267,18 +267,19 @@ def begun_training(component: TextCatGraft, progress: Progress) -> Training:
 
 
 @frozen_heap()
-def train_like(component: TextCatGraft, training: Training, chosen: Report | None) -> None:
-    """Train on all documents; a path to the point, refit and adjustment of a report, if one is given."""
-    training.begin_like(unjudged(component) if chosen is None else chosen)
+def train_like(component: TextCatGraft, training: Training, chosen: FoldChoice | None) -> None:
+    """Train on all documents; a path to the point, refit and adjustment that folds chose, if they did."""
+    training.begin_like(unjudged(component) if chosen is None else chosen.report)
     if chosen is None:
         for model in training.shown(training.models(), ALL_DOCUMENTS):
             last = model
     else:
-        for _ in training.shown(training.steps(chosen), ALL_DOCUMENTS):
+        for _ in training.shown(training.steps_to(chosen.report), ALL_DOCUMENTS):
             pass
-        last = training.refitted(chosen)
-        last.report.log_loss, last.report.finished = chosen.log_loss, True
-        training.course.reports[-1:] = [last.report]
+        last = training.refitted(chosen.report)
+        last.report.log_loss, last.report.log_loss_error = chosen.report.log_loss, chosen.report.log_loss_error
+        last.report.finished = True
+        training.course.reports = [*chosen.points, last.report]
         training.warn_if_empty(last.report)
     component.set_snapshot(*last)
 

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from ..graft.label_batches import BatchedPath
     from ..graft.network import Network
     from ..graft.path import PathFit
-    from ..graft.points import PointFit
     from .documents import Documents
     from .network import NetworkSource
     from .vectors import VectorsSource
@@ -171,13 +170,6 @@ class FitBuilder:
         if not isinstance(self.learner, GraftingPath) or not (self.learner.optional_blocks or self.choices):
             return corpus.training_data()
         return self._data.of(corpus.documents(), lambda: replace(corpus.training_data(), indexes={}))
-
-    def at_point(self, corpus: ExtractedCorpus, variant: Variant, like: Report) -> PointFit:
-        """A new fit at the point of a report. Nobody sees the points before it, so they are passed by."""
-        fit = cast("PointFit", self.begun(corpus, variant, towards=like))
-        for step in fit.steps_to(like):
-            self.do(fit, step)
-        return fit
 
     def do(self, fit: Fit, step: Callable[[], None]) -> None:
         """Do a step of the fit that was begun last; with checkpoints, take it from its own, or do and save it."""

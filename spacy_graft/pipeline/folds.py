@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from ..held_out import (
     chosen_of_folds,
     judged_by_folds,
     points_of_fold,
+    verdicts_of_folds,
 )
 from ..messages import warn
 from ..strengths import with_best_strengths
@@ -78,6 +79,21 @@ def splits_of(training: Training, numbers: Iterable[tuple[np.ndarray, np.ndarray
     ]
 
 
+class FoldChoice(NamedTuple):
+    """What cross-validation chooses.
+
+    Attributes
+    ----------
+    report : Report
+        The point of a path, with its refit and adjustment.
+    points : list of Report
+        All points that it has judged, with the means of the folds.
+    """
+
+    report: Report
+    points: list[Report]
+
+
 def chosen_of_few(training: Training, corpus: ExtractedCorpus, held_out: HeldOut) -> Report | None:
     """What all documents choose by cross-validation, where those held out are too few and others not many.
 
@@ -92,7 +108,7 @@ def chosen_of_few(training: Training, corpus: ExtractedCorpus, held_out: HeldOut
     of_all = training.of(corpus)
     try:
         with training.progress_bar() as of_all.progress:
-            return cross_validated(of_all, splits_of(of_all, numbers))
+            return cross_validated(of_all, splits_of(of_all, numbers)).report
     except NothingToLearnError as error:  # from what a fold keeps; all documents may have more
         warn(
             f"[{corpus.reader.component}] The few documents of dev choose the model alone. "
@@ -102,8 +118,8 @@ def chosen_of_few(training: Training, corpus: ExtractedCorpus, held_out: HeldOut
 
 
 @frozen_heap()
-def cross_validated(training: Training, splits: list[Split], name: str = "") -> Report:
-    """The point of a path that held-out documents choose, with its refit and adjustment.
+def cross_validated(training: Training, splits: list[Split], name: str = "") -> FoldChoice:
+    """The point of a path that held-out documents choose.
 
     Parameters
     ----------
@@ -120,11 +136,12 @@ def cross_validated(training: Training, splits: list[Split], name: str = "") -> 
             title = f"{name}fold {fold} of {n_folds}: "
             paths.append(points_of_split(split, title, tempered, alone=n_folds == 1))
         held_out = judge_of_all(splits)
-        chosen = chosen_of_folds(training.learner, held_out, paths, tempered)
+        verdicts = verdicts_of_folds(held_out, paths, tempered)
         learner, judged_as = training.learner, partial(judged_like, training, splits, held_out)
+        chosen = chosen_of_folds(learner, verdicts)
         chosen = with_best_strengths(learner, training.fits.choices, chosen, held_out, judged_as)
         chosen = without_needless_blocks(learner.optional_blocks, training.corpus.blocks, chosen, judged_as)
-        return replace(chosen.report, n_folds=n_folds)
+        return FoldChoice(replace(chosen.report, n_folds=n_folds), [verdict.report for verdict in verdicts])
 
 
 def points_of_split(split: Split, title: str, tempered: bool, alone: bool) -> list[FoldPoint]:

@@ -357,18 +357,23 @@ class Training:
         while (model := self.step()) is not None:
             yield model
 
-    def steps(self, like: Report | None = None) -> Iterator[Report]:
-        """Begin again, and do all steps, or as many as a path took to the point of a report; models are not named.
-
-        A fit without points is done when it has finished.
-        """
+    def steps(self) -> Iterator[Report]:
+        """Begin again, and do all steps; models are not named."""
         fit = self._start(self.course.variant)
-        last = None if like is None else like.points
         while True:
             self._step(fit)
             yield fit.report
-            if fit.finished or (last and fit.report.points >= last):
+            if fit.finished:
                 break
+
+    def steps_to(self, like: Report) -> Iterator[Report]:
+        """Begin again, and go to the point of a report; those before it are passed by."""
+        self._free_fit()
+        fit = cast("PointFit", self.fits.begun(self.corpus, self.course.variant, towards=like))
+        self.course.fit = fit
+        for step in fit.steps_to(like):
+            self.fits.do(fit, step)
+            yield fit.report
 
     @property
     def takes_held_out(self) -> bool:
@@ -516,9 +521,9 @@ class Training:
 
     def path_to(self, like: Report) -> PointFit:
         """A new fit of the present documents at the point of a report."""
-        self._free_fit()
-        fit = self.course.fit = self.fits.at_point(self.corpus, self.course.variant, like)
-        return fit
+        for _ in self.steps_to(like):
+            pass
+        return cast("PointFit", self.course.fit)
 
     def _free_fit(self) -> None:
         """Free the memory of the fit before the next one allocates."""
@@ -648,11 +653,12 @@ class ResumedTraining(Training):
             return None
         assert before.like is not None
         like = self._lifted(before.like, before.n_documents)
-        for _ in self.steps(like):
+        is_path = isinstance(self.learner, GraftingPath)
+        for _ in self.steps_to(like) if is_path and like.points else self.steps():
             pass
         model = self._last_model(like)
         self.warn_if_empty(model.report)
-        if isinstance(self.learner, GraftingPath):
+        if is_path:
             # None if the fit had finished before its first step.
             self.course.reports[-1:] = [model.report]
         return model

@@ -17,6 +17,8 @@ ROUNDING = 1e-9
 CANCELLED = 1e-12
 #: A column whose largest value is smaller is weighed as if it had this one, so that 1 / λ fits into single precision.
 LEAST_SCALE = 1e-18
+#: Fewer documents than this are few.
+LEAST_MANY = 32
 
 
 class Weighting(NamedTuple):
@@ -176,8 +178,19 @@ def shared_inverse_weights(weighting, df, totals, squares, largest):
 
 @njit
 def fill_inverse_weights(weighting, df, inside, outside, inverse):
-    """The same of one label, into ``inverse`` (columns)."""
+    """The same of one label, into ``inverse`` (columns).
+
+    That of few documents, as most columns have, is computed once for each pair of numbers inside and outside.
+    """
+    of_counts = np.full((LEAST_MANY, LEAST_MANY), np.nan, np.float32)
     for k in range(inside.shape[0]):
         # Plain Python would go on in single precision, where the compiler does not.
         of_label, others = np.float64(inside[k]), np.float64(outside[k])
+        i, j = int(of_label), int(others)
+        is_counted = of_label == i and others == j and i + j == df[k] and max(i, j) < LEAST_MANY
+        if is_counted and of_counts[i, j] > 0.0:
+            inverse[k] = of_counts[i, j]
+            continue
         inverse[k] = inverse_weight(weighting, df[k], of_label, others, 0.0, 0.0, 1.0)
+        if is_counted:
+            of_counts[i, j] = inverse[k]

@@ -153,7 +153,7 @@ def distil(
             for weight in sorted({0.0, *map(float, weights)})
         }
         splits.clear()  # frees their memory before the last training
-        chosen = min(trials, key=lambda weight: loss_of(trials[weight]))
+        chosen = min(trials, key=lambda weight: loss_of(trials[weight].report))
         if chosen:
             training.corpus = training.corpus.followed_by(taught.with_targets(soft.of_all[pool.taught], chosen))
         train_like(graft, training, trials[chosen])
@@ -167,7 +167,7 @@ def distil(
         n_labelled=len(labelled),
         n_taught=len(pool.taught),
         weight=chosen,
-        trials=[WeightTrial(weight, loss_of(trial)) for weight, trial in trials.items()],
+        trials=[WeightTrial(weight, loss_of(trial.report)) for weight, trial in trials.items()],
         fidelity=students.fidelity(graft),
         student=graft.report,
         to_label=students.least_sure(texts, graft, n_to_label),
