@@ -189,6 +189,13 @@ def test_macro_f1_says_which_labels_occur(saved: Path, tmp_path: Path) -> None:
     assert f"({scores.macro_f.value:.3f} over the 2 of 3 labels that occur; others count as 0)" in shown
 
 
+def test_no_label_occurs(several: Language, tmp_path: Path) -> None:
+    several.to_disk(tmp_path / "model")
+    path = write_jsonl(tmp_path / "test.jsonl", [{"text": "zzz", "label": dict.fromkeys(TELLING, 0)}] * 2)
+    shown = " ".join(call("evaluate", tmp_path / "model", path, "--format", "table").stdout.split())
+    assert "macro-F1 0.000 (0.000 over the 0 of 3 labels that occur; others count as 0)" in shown
+
+
 @Language.component("label_of_another_component")
 def label_of_another_component(doc: Doc) -> Doc:
     doc.cats["X"] = 1.0

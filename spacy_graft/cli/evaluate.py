@@ -207,7 +207,7 @@ def summary(metrics: dict[str, Any]) -> str:
     report, n_labels, n_occurring = metrics["report"], len(metrics["by_label"]), metrics["labels_that_occur"]
     of_those = ""
     if n_occurring < n_labels:
-        mean = metrics["macro_f"] * n_labels / n_occurring
+        mean = metrics["macro_f"] * n_labels / max(n_occurring, 1)
         of_those = f" ({mean:.3f} over the {n_occurring:,} of {n_labels:,} labels that occur; others count as 0)"
     lines = [
         f"macro-F1 {metrics['macro_f']:.3f}{of_those}, micro-F1 {metrics['micro_f']:.3f} on "
