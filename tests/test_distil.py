@@ -323,6 +323,22 @@ def test_texts_in_another_order_each_time_are_refused() -> None:
         spacy_graft.distil(nlp, gold_examples(nlp), Shuffled(), right, weights=[])  # type: ignore[arg-type]
 
 
+def test_texts_that_have_become_more_are_refused(tmp_path: Path) -> None:
+    """Whatever the teacher is: a file has nothing on the new ones."""
+
+    class Grown:
+        n_read = 0
+
+        def __iter__(self) -> Iterator[str]:
+            self.n_read += 1
+            return iter(TEXTS if self.n_read == 1 else TEXTS * 3)
+
+    nlp = untrained()
+    soft = write_jsonl(tmp_path / "soft.jsonl", jsonl_lines(with_texts=False))
+    with pytest.raises(ValueError, match="There were 148 texts without labels, but 444 when they were read again"):
+        spacy_graft.distil(nlp, gold_examples(nlp), Grown(), soft, weights=[])  # type: ignore[arg-type]
+
+
 def test_a_store_without_room_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

@@ -309,7 +309,9 @@ class KnownTexts:
     def __iter__(self) -> Iterator[str]:
         number, n_known = 0, len(self.keys)
         for number, text in enumerate(self.texts, 1):
-            if number <= n_known and text_key(text) != int(self.keys[number - 1]):
+            if number > n_known:
+                continue  # counted
+            if text_key(text) != int(self.keys[number - 1]):
                 raise ValueError(
                     f"{text_name(text, number)} of those without labels was another one when they were read before: "
                     f"they must be the same each time, in the same order."
