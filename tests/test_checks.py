@@ -307,6 +307,14 @@ def test_memory_is_extrapolated(nlp: Language, examples: list[Example]) -> None:
     assert scaled.peak_bytes == 10 * measured.peak_bytes
 
 
+@pytest.mark.parametrize("n_documents", [-5, 119, 240.0])
+def test_memory_of_fewer_documents_than_are_measured_is_refused(
+    nlp: Language, examples: list[Example], n_documents: Any
+) -> None:
+    with pytest.raises(ValueError, match=f"n_documents must be an integer of at least 120, but is {n_documents}"):
+        estimate_memory(nlp, examples, n_documents=n_documents)
+
+
 def test_building_an_index_takes_more_without_a_cut_off(nlp: Language, examples: list[Example]) -> None:
     def building(min_df: int) -> float:
         words = {"words": {"@graft_features": "spacy_graft.TokenNgrams.v1", "min_df": min_df}}

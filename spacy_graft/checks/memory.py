@@ -19,6 +19,7 @@ from ..graft.settings import CoordinateAscent
 from ..graft.space import distinct_columns
 from ..graft.start import can_divide
 from ..index.kernels import LANES
+from ..options import check_counts
 from ..pipeline.annotation import annotated_before
 from ..pipeline.components import graft_component
 from ..pipeline.corpus import ExtractedCorpus
@@ -111,7 +112,7 @@ def estimate_memory(
     examples : iterable of Example
         Annotated in ``doc.cats``. They are held in memory.
     n_documents : int, optional
-        Number of documents of the corpus, if the examples are a sample of it.
+        Number of documents of the corpus, if the examples are a sample of it: at least as many.
     component : str, optional
         Name of the graft component; needed if there are several.
 
@@ -122,7 +123,8 @@ def estimate_memory(
     Raises
     ------
     ValueError
-        If the component is not found, there are no examples, or they cannot be trained on (see :func:`check_corpus`).
+        If the component is not found, there are no examples, or they cannot be trained on (see :func:`check_corpus`),
+        or ``n_documents`` is no such number.
 
     Examples
     --------
@@ -130,17 +132,16 @@ def estimate_memory(
     >>> print(estimate.peak_bytes / 1e6, "MB")
     """
     graft = graft_component(nlp, component)
-    return component_memory(graft, list(annotated_before(nlp, graft, examples)), n_documents)
+    measured = list(annotated_before(nlp, graft, examples))
+    return component_memory(graft, measured, len(measured) if n_documents is None else n_documents)
 
 
-def component_memory(
-    component: TextCatGraft, examples: list[Example], n_documents: int | None = None
-) -> MemoryEstimate:
+def component_memory(component: TextCatGraft, examples: list[Example], n_documents: int) -> MemoryEstimate:
     """Return the estimate for one component, from examples that have been annotated; see :func:`estimate_memory`."""
     if not examples:
         raise ValueError(f"[{component.name}] Memory is estimated from at least 1 example, not 0.")
+    check_counts("estimate_memory", len(examples), n_documents=n_documents)
     labels = list(dict.fromkeys(label for example in examples for label in example.reference.cats))
-    n_documents = len(examples) if n_documents is None else n_documents
     data = training_data(component, examples, labels)
     sizes = [size.scaled(n_documents / len(examples)) for size in block_sizes(component, data)]
     divided = can_divide(component.learner, data) and has_many_labels(n_documents, len(labels), component.exclusive)
