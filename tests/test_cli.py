@@ -766,6 +766,12 @@ def test_an_edit_of_nothing(pipeline: Path, tmp_path: Path) -> None:
     assert "give --deny, --allow" in refused("edit", pipeline, "--output", tmp_path / "edited")
 
 
+def test_an_edit_that_cannot_be_written_is_not_begun(pipeline: Path, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    said = refused("edit", pipeline, "--deny", "goal", "--output", tmp_path / "file" / "edited")
+    assert f"edited cannot be written: {tmp_path / 'file'} is not a folder" in said
+
+
 def test_commands_give_a_warning_once(
     pipeline: Path, texts: Path, fitted: Language, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -16,6 +16,7 @@ from .common import (
     ComponentOption,
     FormatOption,
     ModelArgument,
+    check_output,
     check_replaceable,
     load_pipeline,
     print_message,
@@ -96,6 +97,7 @@ def edit_command(
     from ..pipeline.whole_save import save_whole
     from .corpora import warn_of_training_corpus
 
+    check_output(output)
     check_replaceable(output)
     if not (deny or allow or only_positive or only_negative or lock):
         raise CommandError("Nothing is edited: give --deny, --allow, --only-positive, --only-negative or --lock.")
