@@ -697,6 +697,12 @@ def test_settings_that_arguments_decide(options: tuple[str, ...], tmp_path: Path
     assert not (tmp_path / "out").exists()
 
 
+def test_a_setting_may_have_the_code_of_three_letters(tmp_path: Path, train_records: list[Record]) -> None:
+    data = write_jsonl(tmp_path / "train.jsonl", train_records)
+    train(data, *SHORT[:2], "--nlp.lang", "deu", "--output", tmp_path / "out")
+    assert trained(tmp_path / "out")[0].lang == "de"
+
+
 def test_settings_of_the_reader_and_the_logger_are_kept(tmp_path: Path, train_records: list[Record]) -> None:
     data = write_jsonl(tmp_path / "train.jsonl", train_records)
     options = ("--corpora.train.limit", 40, "--training.logger.progress_bar", "false")

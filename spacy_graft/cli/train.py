@@ -163,6 +163,7 @@ def train_command(
     # Configs have no codes of three letters, which spaCy takes elsewhere.
     blank = blank_pipeline(settings["nlp"]["lang"], tokenizer_of(settings))
     settings["nlp"]["lang"] = blank.lang
+    overrides.pop("nlp.lang", None)  # heeded, with another code
     check_tokenizer(blank, settings)
     for name in graft_sections(settings):
         check_options(name, settings.interpolate()["components"][name])
