@@ -1516,6 +1516,8 @@ def test_wrong_usage(pipeline: Path) -> None:
     assert "--text-field has no effect on a single text" in refused("explain", pipeline, TEXT, "--text-field", "body")
     assert "There is no file" in refused("explain", pipeline, "none.jsonl", "--text-field", "body")
     assert "--label-field has no effect without --data" in refused("report", pipeline, "--label-field", "topic")
+    said = refused("edit", pipeline, "--deny", "goal", "--output", "edited", "--text-field", "body")
+    assert "--text-field has no effect without --data and --dev" in said
     call("explode", code=2)
     call("classify", pipeline, code=2)
 

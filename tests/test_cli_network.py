@@ -187,6 +187,7 @@ def test_merge(wordnet: Path, train: Path, edges: Path, tmp_path: Path, output: 
 def test_show_prints_the_report(edges: Path, output: Path) -> None:
     report = report_of("edge-list", output, "--path", edges)
     assert report_of("show", output) == report
+    assert "--top has no effect without NAME" in call("show", output, "--top", 1, code=1).stderr
     printed = call("show", output, "--format", "table").stdout
     assert "edges: dissimilar" in printed
 

@@ -21,6 +21,7 @@ from .common import (
     load_pipeline,
     print_message,
     print_result,
+    refuse_options,
 )
 from .features import feature_table
 from .inputs import LabelFieldOption, TextFieldOption
@@ -46,6 +47,7 @@ Scores = tuple[dict[str, float], dict[str, float]]
 
 
 def edit_command(
+    context: typer.Context,
     model: ModelArgument,
     output: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder for the edited pipeline.")],
     deny: Annotated[
@@ -103,6 +105,8 @@ def edit_command(
         raise CommandError("Nothing is edited: give --deny, --allow, --only-positive, --only-negative or --lock.")
     if data and not resolve:
         raise CommandError("--no-resolve only removes features, for which it reads no --data: give one of them.")
+    if not data and dev is None:
+        refuse_options(context, "text_field", "label_field", why="without --data and --dev")
     nlp, graft = load_pipeline(model, component)
     if dev is not None:
         warn_of_training_corpus(nlp, dev)

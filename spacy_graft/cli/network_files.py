@@ -20,6 +20,7 @@ from .common import (
     print_json,
     print_result,
     print_tables,
+    refuse_options,
     refuse_own_input,
     wants_table,
 )
@@ -86,6 +87,7 @@ def merge_command(
 
 
 def show_command(
+    context: typer.Context,
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Network file.")],
     name: Annotated[
         str | None,
@@ -100,6 +102,8 @@ def show_command(
     of its neighbours' weights: share is a neighbour's part in that of its kind, similar or dissimilar. weight is that
     of the edge from the vertex to the neighbour, reverse weight that of the opposite edge.
     """
+    if name is None:
+        refuse_options(context, "top", why="without NAME")
     graph = read_graph(file)
     if name is None:
         print_graph_report(graph, format)
