@@ -886,6 +886,13 @@ def test_texts_that_are_read_are_not_replaced(folder: Path, option: str) -> None
     assert labelled.read_bytes() == before
 
 
+def test_a_folder_that_is_no_pipeline_is_not_replaced(folder: Path) -> None:
+    (folder / "out" / "model-best").mkdir(parents=True)
+    (folder / "out" / "model-best" / "notes.txt").touch()
+    assert "model-best exists, and is not a pipeline: it is not replaced" in refused(*ARGUMENTS, "soft.jsonl")
+    assert (folder / "out" / "model-best" / "notes.txt").exists()
+
+
 def test_a_student_beside_a_component_without_weights_is_refused(folder: Path) -> None:
     """Before the work: no text could be given to such a pipeline."""
     nlp = untrained()

@@ -21,6 +21,7 @@ from .common import (
     add_row,
     any_pipeline,
     check_output,
+    check_replaceable,
     config_pipeline,
     make_table,
     print_message,
@@ -115,6 +116,7 @@ def distil_command(
     from ..teachers.distil import WEIGHTS, distil
 
     check_output(output)
+    check_replaceable(output / STUDENT)
     refuse_within(output, train)
     for written in (LABEL_NEXT, REPORT_FILE, STORE):
         refuse_own_input(output / written, train, unlabelled, teacher)
