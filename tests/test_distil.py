@@ -893,6 +893,15 @@ def test_a_folder_that_is_no_pipeline_is_not_replaced(folder: Path) -> None:
     assert (folder / "out" / "model-best" / "notes.txt").exists()
 
 
+def test_checkpoints_of_others_are_kept(folder: Path) -> None:
+    other = folder / "out" / "checkpoints" / "of-another-model" / "step-0001"
+    other.parent.mkdir(parents=True)
+    other.touch()
+    call(*ARGUMENTS, "soft.jsonl", "student.cfg", "--weight", 1)
+    assert other.exists()
+    assert [path.name for path in (folder / "out" / "checkpoints").iterdir()] == ["of-another-model"]
+
+
 def test_a_student_beside_a_component_without_weights_is_refused(folder: Path) -> None:
     """Before the work: no text could be given to such a pipeline."""
     nlp = untrained()

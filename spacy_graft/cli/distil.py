@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module
@@ -266,6 +265,7 @@ def function_of(module: str, name: str) -> Any:
 
 def write_all(nlp: Language, report: DistilReport, texts: FileTexts, output: Path) -> None:
     """Write pipeline, list and report, each whole or not at all; then checkpoints are of no use."""
+    from ..pipeline.checkpoints import delete_checkpoints
     from ..pipeline.whole_save import save_whole
 
     save_whole(nlp, output / STUDENT)
@@ -276,7 +276,7 @@ def write_all(nlp: Language, report: DistilReport, texts: FileTexts, output: Pat
     with writing(output / LABEL_NEXT) as file:
         file.writelines(f"{json_text(one)}\n".encode() for one in to_label.values())
     write_whole(output / REPORT_FILE, f"{json_text(report.to_dict(), 2)}\n".encode())
-    shutil.rmtree(output / CHECKPOINTS, ignore_errors=True)
+    delete_checkpoints(output / CHECKPOINTS)
 
 
 def distil_tables(report: DistilReport, output: Path) -> Iterator[RenderableType]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.metadata
+import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 #: Packages whose version can change the last bits of a model.
 NUMERIC_PACKAGES = ("numpy", "scipy", "numba")
 SEAL_BYTES = sha256().digest_size
+#: Hexadecimal digits that name the folder of a fit.
+NAME_DIGITS = 32
 
 
 @dataclass
@@ -62,7 +66,7 @@ class Checkpoints:
         destination = None if towards is None else (towards.points, towards.l1_ratio)
         versions = {name: importlib.metadata.version(name) for name in NUMERIC_PACKAGES}
         digest = digest_of([__version__, digest_at_start(), versions, learner, reportless(data), destination])
-        return cls(component, folder / digest[:32])
+        return cls(component, folder / digest[:NAME_DIGITS])
 
     def do(self, path: PathFit | BatchedPath, step: Callable[[], None]) -> None:
         """Take the next step of a path from its checkpoint, or do and save it."""
@@ -139,6 +143,14 @@ class Checkpoints:
 
     def _path(self, step: int) -> Path:
         return self.folder / f"step-{step:04}"
+
+
+def delete_checkpoints(folder: Path) -> None:
+    """Delete the checkpoints of all fits in a folder, and the folder if it has nothing else."""
+    for of_fit in folder.glob("[0-9a-f]" * NAME_DIGITS):
+        shutil.rmtree(of_fit, ignore_errors=True)
+    with suppress(OSError):
+        folder.rmdir()
 
 
 def reportless(data: TrainingData) -> TrainingData:
