@@ -35,7 +35,7 @@ class Evidence:
             name: (block.text, block.feature_kind) for name, block in self.blocks.items() if is_ngram_block(block)
         }
         self._members: dict[NamedTerm, Member] = {}
-        self._symbols: dict[str, np.ndarray] = {}
+        self._keys: dict[str, np.ndarray] = {}
         self._spans: dict[str, np.ndarray] = {}
 
     def of_feature(self, row: int) -> FoundFeature:
@@ -53,9 +53,7 @@ class Evidence:
         assert self.word_scores is not None
         name, lexicon = self.word_scores.block, self.word_scores.lexicon
         block = as_reading_block(self.blocks[name])
-        if name not in self._symbols:
-            self._symbols[name] = block.symbols(self.doc)
-        places = self._places_of(name, self._symbols[name] == lexicon.symbols[row])
+        places = self._places_of(name, self._keys_of(name) == lexicon.symbols[row])
         text = block.text([lexicon.words[row]])
         return text, name, block.feature_kind, (Member(text, name, block.feature_kind, places),)
 
@@ -96,9 +94,9 @@ class Evidence:
         return tuple(tuple(spans[first : first + k]) for first in range(0, n_places * k, k)) if k else ()
 
     def _keys_of(self, block: str) -> np.ndarray:
-        if block not in self._symbols:
-            self._symbols[block] = item_keys(as_reading_block(self.blocks[block]).symbols(self.doc))
-        return self._symbols[block]
+        if block not in self._keys:
+            self._keys[block] = item_keys(as_reading_block(self.blocks[block]).symbols(self.doc))
+        return self._keys[block]
 
     def _spans_of(self, block: str) -> np.ndarray:
         """Start and end, in characters, of the k spans of each symbol or item: int (n, k, 2)."""
