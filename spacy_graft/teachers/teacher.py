@@ -213,8 +213,8 @@ def checked_cats(cats: Any, labels: Labels, source: str) -> list[float]:
     """
     if not isinstance(cats, Mapping):
         raise ValueError(f"{source} probabilities must be given by label, {{label: number}}, but are {cats!r}.")
-    names = labels.names
-    if others := [label for label in cats if label not in names]:
+    names, known = labels.names, frozenset(labels.names)
+    if others := [label for label in cats if label not in known]:
         raise ValueError(
             f"{source} {others[0]!r} is no label of the labelled texts.{did_you_mean(str(others[0]), names)} Their "
             f"labels: {listed(names)}."
