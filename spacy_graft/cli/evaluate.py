@@ -146,7 +146,7 @@ def confusion_table(metrics: dict[str, Any]) -> Table:
     for column in table.columns[2:]:
         column.min_width = 3
     for number, label, row in zip(numbers, labels, counts, strict=True):
-        add_row(table, number, label, *(str(count) if count else "." for count in row))
+        add_row(table, number, label, *(str(n) if n else "." for n in row))
     return table
 
 

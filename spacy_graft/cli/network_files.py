@@ -216,8 +216,8 @@ def row_entries(row: Any) -> dict[int, float]:
 def neighbour_table(record: dict[str, Any], found: list[dict[str, Any]], top: int | None) -> Table:
     """Make a table with a row for each neighbour of a vertex."""
     shown = found[:top]
-    count = f"{len(found):,}" if len(shown) == len(found) else f"{len(shown):,} of {len(found):,}"
-    title = f"{record['vertex']}{' (virtual)' if record['virtual'] else ''}, neighbours: {count}"
+    number = f"{len(found):,}" if len(shown) == len(found) else f"{len(shown):,} of {len(found):,}"
+    title = f"{record['vertex']}{' (virtual)' if record['virtual'] else ''}, neighbours: {number}"
     numbers = ["weight", "share", "reverse weight"]
     table = make_table(title, "neighbour", "kind", *numbers, numbers=numbers)
     for entry in shown:

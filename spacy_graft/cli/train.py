@@ -412,7 +412,7 @@ def fill_corpora(config: Config, data: str, dev: str | None, fields: dict[str, s
         section = corpora.get(split, {})
         if section.get("@readers") != READER:
             section = reader_settings(split) | {"lazy": False}
-        given = {key: field for key, field in fields.items() if field is not None}
+        given = {key: name for key, name in fields.items() if name is not None}
         section |= {"path": f"${{paths.{split}}}", **given}
         # A config of an earlier training may have divided one file.
         section["part"] = split if dev is None else None

@@ -54,7 +54,7 @@ def divided(
 
 def highlighted(
     text: str,
-    divided: Sequence[Run],
+    text_runs: Sequence[Run],
     shares_of: Callable[[Run], Shares],
     lang: str = "",
     links: dict[int, str] | None = None,
@@ -65,7 +65,7 @@ def highlighted(
     ----------
     text : str
         Not empty.
-    divided : sequence of Run
+    text_runs : sequence of Run
         From the beginning to the end of the text.
     shares_of : callable
         The features of a run with their shares in it, the strongest first.
@@ -74,18 +74,18 @@ def highlighted(
     links : dict of int to str, optional
         Anchors by the index of their character.
     """
-    by_strength = sorted(range(len(divided)), key=lambda k: -abs(divided[k].strength))
-    with_tooltip = {k for k in by_strength[:MAX_TOOLTIPS] if divided[k].strength}
+    by_strength = sorted(range(len(text_runs)), key=lambda k: -abs(text_runs[k].strength))
+    with_tooltip = {k for k in by_strength[:MAX_TOOLTIPS] if text_runs[k].strength}
     styles = [
         (
-            level_class(run.strength, abs(divided[by_strength[0]].strength)),
+            level_class(run.strength, abs(text_runs[by_strength[0]].strength)),
             tooltip(shares_of(run)) if k in with_tooltip else "",
             (links or {}).get(run.start, ""),
         )
-        for k, run in enumerate(divided)
+        for k, run in enumerate(text_runs)
     ]
     inner = ""
-    for style, group in groupby(zip(styles, divided, strict=True), itemgetter(0)):
+    for style, group in groupby(zip(styles, text_runs, strict=True), itemgetter(0)):
         same = [run for _, run in group]
         inner += mark(text[same[0].start : same[-1].end], *style)
     return f'<div class="text" dir="auto" lang="{escaped(lang)}">{inner}</div>'
