@@ -142,7 +142,7 @@ def distil(
                 f"have no digest, so that another one could not be told from it. Use a function of a module."
             )
         file = None if store is None else Path(store)
-        soft = SoftLabels.by(source, texts, len(pool.keys), gold, file, progress)
+        soft = SoftLabels(source, texts, len(pool.keys), gold, file, progress)
         taught, held_out = (
             read_pool(nlp, graft, texts, numbers, soft.of_all, progress) for numbers in (pool.taught, pool.held_out)
         )
@@ -350,28 +350,19 @@ def teacher_rows(
 
 
 class SoftLabels:
-    """The probabilities of all texts by the teacher.
+    """The probabilities of all texts without labels by a teacher, who may learn from the labelled ones.
 
-    Parameters
-    ----------
-    rows : float32 (n_texts, width)
-    heads : list of callable
-        Of the folds, and of all labelled texts.
+    A store has the rows of the former.
     """
 
-    def __init__(self, rows: np.ndarray, heads: Sequence[Head]) -> None:
-        self.rows = rows
-        self.heads = heads
-
-    @classmethod
-    def by(
-        cls, teacher: Teacher, texts: Iterable[str], n_texts: int, gold: Gold, store: Path | None, progress: Progress
-    ) -> SoftLabels:
-        """Those of texts without labels by a teacher, who may learn from the labelled ones; a store has the former."""
+    def __init__(
+        self, teacher: Teacher, texts: Iterable[str], n_texts: int, gold: Gold, store: Path | None, progress: Progress
+    ) -> None:
         teacher.require_number(n_texts)
-        rows = teacher_rows(teacher, texts, n_texts, store, progress)
+        self.rows = rows = teacher_rows(teacher, texts, n_texts, store, progress)
         of_gold = teacher_rows(teacher, gold.texts, len(gold.texts), None, progress) if teacher.learns else rows[:0]
-        return cls(rows, teacher.heads(gold, of_gold))
+        #: Of the folds, and of all labelled texts.
+        self.heads = teacher.heads(gold, of_gold)
 
     @cached_property
     def of_all(self) -> np.ndarray:

@@ -115,5 +115,5 @@ class DistilReport:
         }
 
     def lines(self) -> Iterator[dict[str, Any]]:
-        """Yield the texts to label as plain values, for JSON lines."""
-        yield from map(asdict, self.to_label)
+        """The texts to label as plain values, for JSON lines."""
+        return map(asdict, self.to_label)
