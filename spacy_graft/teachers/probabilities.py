@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from ..digests import text_key
 from ..files import BadLineError, as_number, delimiter_by_name, json_records, table_records
 from ..messages import listed
 from ..pipeline.contents import first_line, header_cells
@@ -37,57 +33,9 @@ class SavedTeacher(NamedTuple):
     text_field: str = TEXT_KEY
 
 
-@dataclass(frozen=True)
-class ProbabilityFile:
-    """The content of a file.
-
-    Attributes
-    ----------
-    path : Path
-    values : float32 (n_texts, n_labels)
-    lines : list of int
-        The number of the line of each.
-    keys : list of int or None
-        Of the texts; None where the file has no text.
-    """
-
-    path: Path
-    values: np.ndarray
-    lines: list[int]
-    keys: list[int | None]
-
-    @classmethod
-    def read(cls, source: SavedTeacher, checked: Callable[[Any, str], list[float]]) -> ProbabilityFile:
-        """Read a file; ``checked`` returns the values of what a line has, or raises a ValueError.
-
-        Raises
-        ------
-        ValueError
-            If a line is malformed or has bad probabilities.
-        FileNotFoundError
-        """
-        values, lines, keys = [], [], []
-        path, field = source
-        read = record_lines if delimiter_by_name(path) is None else table_lines
-        for number, cats, text in read(path, field):
-            values.append(np.array(checked(cats, f"{path}, line {number}:"), np.float32))
-            lines.append(number)
-            keys.append(None if text is None else text_key(text))
-        if not values:
-            raise ValueError(f"{path} has no probabilities.")
-        return cls(path, np.array(values), lines, keys)
-
-    def of_texts(self, texts: Sequence[str], first: int) -> np.ndarray:
-        """The values of texts, of which the first has the given number; a ValueError if they are of other texts."""
-        for place, text in enumerate(texts, first):
-            if self.keys[place] not in (None, text_key(text)):
-                raise BadLineError(
-                    self.path,
-                    self.lines[place],
-                    f"the text is not that of text {place + 1:,} without labels. Both files must have the same texts "
-                    f"in the same order.",
-                )
-        return self.values[first : first + len(texts)]
+def probability_lines(source: SavedTeacher) -> Iterator[FileLine]:
+    """The lines of a file; a BadLineError if one is malformed."""
+    return (record_lines if delimiter_by_name(source.path) is None else table_lines)(*source)
 
 
 def record_lines(path: Path, text_field: str) -> Iterator[FileLine]:

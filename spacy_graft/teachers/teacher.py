@@ -17,10 +17,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from spacy.language import Language
 
-from ..digests import PLAIN, digest_of
+from ..digests import PLAIN, digest_of, text_key
+from ..files import BadLineError
 from ..messages import did_you_mean, listed
 from ..pipeline.targets import Targets, sum_to_one
-from .probabilities import ProbabilityFile, SavedTeacher
+from .probabilities import SavedTeacher, probability_lines
 from .store import text_name
 
 #: What has a source; other values that a function holds need a digest of their own.
@@ -184,21 +185,47 @@ def naming_texts(name: str, texts: Sequence[str], first: int) -> Iterator[None]:
 
 
 class FileTeacher(LabelTeacher):
-    """Probabilities of the same texts in the same order, from a file."""
+    """Probabilities of the same texts in the same order, from a file.
+
+    Attributes
+    ----------
+    values : float32 (n_texts, n_labels)
+        Labels sorted.
+    lines : list of int
+        The number of the line of each text.
+    keys : list of int or None
+        Of the texts; None where the file has no text.
+    """
 
     def __init__(self, source: SavedTeacher, labels: Labels) -> None:
         super().__init__(str(source.path), "", labels, lambda texts: ())
-        in_order = labels.sorted()
-        self.file = ProbabilityFile.read(source, lambda cats, where: checked_cats(cats, in_order, where))
+        in_order, values = labels.sorted(), []
+        self.lines: list[int] = []
+        self.keys: list[int | None] = []
+        for number, cats, text in probability_lines(source):
+            values.append(np.array(checked_cats(cats, in_order, f"{self.name}, line {number}:"), np.float32))
+            self.lines.append(number)
+            self.keys.append(None if text is None else text_key(text))
+        if not values:
+            raise ValueError(f"{self.name} has no probabilities.")
+        self.values = np.array(values)
 
     def rows(self, texts: Sequence[str], first: int) -> np.ndarray:
-        return self.file.of_texts(texts, first)
+        for place, text in enumerate(texts, first):
+            if self.keys[place] not in (None, text_key(text)):
+                raise BadLineError(
+                    self.name,
+                    self.lines[place],
+                    f"the text is not that of text {place + 1:,} without labels. Both files must have the same texts "
+                    f"in the same order.",
+                )
+        return self.values[first : first + len(texts)]
 
     def require_number(self, n_texts: int) -> None:
-        if n_texts != len(self.file.values):
+        if n_texts != len(self.values):
             raise ValueError(
-                f"{self.name} has the probabilities of {len(self.file.values):,} texts, but there are {n_texts:,} "
-                f"without labels. It must have a line for each of them, in the same order."
+                f"{self.name} has the probabilities of {len(self.values):,} texts, but there are {n_texts:,} without "
+                f"labels. It must have a line for each of them, in the same order."
             )
 
 
