@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ...messages import count, percentage
+from ...messages import count, percentage, text_beginning
 from .density import Run
 from .document import divided, highlighted
 from .markup import anchor_prefix, bar_cell, escaped, name_html, number_cell, signed_number, table
@@ -136,8 +136,7 @@ def error_view(error: ExplainedError, anchor: str) -> str:
     named = ", ".join(
         f"{name_html(row.text)} {signed_number(row.contribution, 2)}" for row in explanation.words[:MAX_NAMED_WORDS]
     )
-    begin = " ".join(text[: 2 * MAX_TITLE].split())
-    title = begin if len(begin) <= MAX_TITLE else begin[:MAX_TITLE] + "…"
+    title = text_beginning(" ".join(text[: 2 * MAX_TITLE].split()), MAX_TITLE)
     runs, shares_of = divided(explanation, fragments=False)
     marked = highlighted(text[:MAX_TEXT], cut(runs, MAX_TEXT), shares_of) if text else ""
     more = f'<p class="note">{count(len(text) - MAX_TEXT, "more character")}.</p>' if len(text) > MAX_TEXT else ""
