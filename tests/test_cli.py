@@ -770,6 +770,9 @@ def test_an_edit_that_cannot_be_written_is_not_begun(pipeline: Path, tmp_path: P
     (tmp_path / "file").touch()
     said = refused("edit", pipeline, "--deny", "goal", "--output", tmp_path / "file" / "edited")
     assert f"edited cannot be written: {tmp_path / 'file'} is not a folder" in said
+    for option in ("--data", "--dev"):
+        said = refused("edit", pipeline, "--deny", "goal", option, tmp_path, "--output", tmp_path / "edited")
+        assert f"edited lies in {tmp_path}, which is read" in said
 
 
 def test_commands_give_a_warning_once(

@@ -22,6 +22,7 @@ from .common import (
     print_message,
     print_result,
     refuse_options,
+    refuse_within,
 )
 from .features import feature_table
 from .inputs import LabelFieldOption, TextFieldOption
@@ -101,6 +102,7 @@ def edit_command(
 
     check_output(output)
     check_replaceable(output)
+    refuse_within(output, *(data or ()), dev)
     if not (deny or allow or only_positive or only_negative or lock):
         raise CommandError("Nothing is edited: give --deny, --allow, --only-positive, --only-negative or --lock.")
     if data and not resolve:
