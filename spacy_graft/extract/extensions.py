@@ -7,8 +7,6 @@ from typing import Any
 
 from spacy.tokens import Doc, Token
 
-from ..options import as_python
-
 #: Prefix of the names of custom attributes.
 PREFIX = "_."
 
@@ -37,7 +35,6 @@ def as_string(value: Any) -> str:
     ValueError
         If it is anything else. The message continues a sentence that begins with the source of the value.
     """
-    value = as_python(value)
     if value is None:
         return ""
     if isinstance(value, str | int):
