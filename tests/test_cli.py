@@ -183,6 +183,20 @@ def test_explain_prints_a_table(pipeline: Path) -> None:
         assert expected in printed
 
 
+@Language.component("graft_tests_merged")
+def merged(doc: Doc) -> Doc:
+    with doc.retokenize() as retokenizer:
+        retokenizer.merge(doc[:])
+    return doc
+
+
+def test_explain_has_the_document_that_the_component_sees(pipeline: Path, tmp_path: Path) -> None:
+    nlp = spacy.load(pipeline)
+    nlp.add_pipe("graft_tests_merged", last=True)
+    nlp.to_disk(tmp_path / "model")
+    assert call("explain", tmp_path / "model", TEXT).stdout == call("explain", pipeline, TEXT).stdout
+
+
 def test_explain_compares_labels(pipeline: Path) -> None:
     (line,) = lines_of(call("explain", pipeline, TEXT, "--label", "sport", "--against", "music", "--top", 1))
     (label,) = line["labels"]

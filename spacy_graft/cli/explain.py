@@ -99,6 +99,7 @@ def explain_command(
     contributions of features.
     """
     from ..explain.scores import alternatives_of
+    from ..pipeline.components import later_components_disabled
     from .streaming import TextStream
     from .texts import has_lines, read_texts
 
@@ -116,15 +117,16 @@ def explain_command(
     shows_one = graft.exclusive and (html is not None or wants_table(format))
     explain = graft.explain_best if shows_one else graft.explain
     stream = TextStream(nlp, lambda doc: explain(doc, label, against=against), on_error)
-    explanations = stream.run(read_texts(text, text_field, input_format, on_error))
-    if html is not None:
-        write_page(html, explanations, nlp.lang or "", id_field, fragments)
-    elif wants_table(format):
-        for source, explanation in explanations:
-            print_tables(explanation_table(explanation, source, id_field, top or MAX_CONTRIBUTIONS, fragments))
-    else:
-        for source, explanation in explanations:
-            print_json({**source.identity(id_field), **limited_explanation(explanation, top)})
+    with later_components_disabled(nlp, graft):
+        explanations = stream.run(read_texts(text, text_field, input_format, on_error))
+        if html is not None:
+            write_page(html, explanations, nlp.lang or "", id_field, fragments)
+        elif wants_table(format):
+            for source, explanation in explanations:
+                print_tables(explanation_table(explanation, source, id_field, top or MAX_CONTRIBUTIONS, fragments))
+        else:
+            for source, explanation in explanations:
+                print_json({**source.identity(id_field), **limited_explanation(explanation, top)})
 
 
 def write_page(
