@@ -812,8 +812,12 @@ def test_features_of_metadata_are_warned_of(tmp_path: Path) -> None:
     spacy_graft.fit(nlp, examples)
     nlp.to_disk(tmp_path / "model")
     texts = write_jsonl(tmp_path / "texts.jsonl", [{"text": "some words", "source": "press"}])
-    said = call("classify", tmp_path / "model", texts).stderr
-    assert "Warning: the model has features of metadata, 'source', which commands do not read from files." in said
+    data = write_jsonl(tmp_path / "data.jsonl", [{"text": "some words", "label": label} for label in "ab" * 9])
+    edit = ("edit", tmp_path / "model", "--deny", "words", "--data", data, "--output", tmp_path / "edited")
+    # Without these features nothing is left to edit.
+    for code, command in enumerate((("classify", tmp_path / "model", texts), edit)):
+        said = call(*command, code=code).stderr
+        assert "Warning: the model has features of metadata, 'source', which commands do not read from files." in said
 
 
 def test_the_version() -> None:

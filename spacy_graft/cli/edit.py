@@ -23,6 +23,7 @@ from .common import (
     print_result,
     refuse_options,
     refuse_within,
+    warn_of_metadata,
 )
 from .features import feature_table
 from .inputs import LabelFieldOption, TextFieldOption
@@ -110,6 +111,8 @@ def edit_command(
     if not data and dev is None:
         refuse_options(context, "text_field", "label_field", why="without --data and --dev")
     nlp, graft = load_pipeline(model, component)
+    if data or dev is not None:
+        warn_of_metadata(graft)
     if dev is not None:
         warn_of_training_corpus(nlp, dev)
     signs = signs_of(graft, only_positive or (), only_negative or ())
