@@ -59,6 +59,7 @@ from spacy_graft.cli.texts import TextLines
 from spacy_graft.explain.features import Feature
 from spacy_graft.files import writing
 from spacy_graft.messages import one_line, printable
+from spacy_graft.model import kernels as model_kernels
 from spacy_graft.pipeline import lazy
 from spacy_graft.pipeline.defaults import blocks_of, default_features, syntax_features
 
@@ -1212,6 +1213,12 @@ def test_a_warmed_cache_has_all_that_predictions_need(pipeline: Path, texts: Pat
 def test_warm_needs_a_folder(pipeline: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(warm_module, "kernel_folder", lambda: None)
     assert "Set NUMBA_CACHE_DIR" in refused("warm", pipeline)
+
+
+def test_warm_needs_the_compiler(pipeline: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    add_scores = model_kernels.add_scores
+    monkeypatch.setattr(model_kernels, "add_scores", lambda *arguments: add_scores(*arguments))
+    assert "NUMBA_DISABLE_JIT is set" in refused("warm", pipeline)
 
 
 # Bad input

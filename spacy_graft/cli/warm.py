@@ -43,4 +43,6 @@ def kernel_folder() -> str | None:
     """The folder that kernels of matching are written to; those of other packages are beside it."""
     from ..model import kernels
 
+    if not hasattr(kernels.add_scores, "stats"):
+        raise CommandError("Nothing is compiled, since NUMBA_DISABLE_JIT is set. Unset it.")
     return kernels.add_scores.stats.cache_path
