@@ -182,6 +182,8 @@ def test_explain_prints_a_table(pipeline: Path) -> None:
         "1 less probable label:",
     ):
         assert expected in printed
+    options = ("--label", "music", "--against", "food", "--format", "table")
+    assert "1 other label:" in call("explain", pipeline, TEXT, *options).stdout
 
 
 @Language.component("graft_tests_merged")

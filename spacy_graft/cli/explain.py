@@ -174,9 +174,9 @@ def explanation_table(explanation: Explanation, source: InputText, id_field: str
     for label in shown:
         add_label(table, label, top, fragments)
     named = {name for label in shown for name in (label.label, label.against) if name is not None}
-    n_hidden = len(explanation.probabilities) - len(named)
-    hidden = count(n_hidden, "less probable label")
-    table.caption = f"{hidden}: --label, or --format json" if n_hidden else None
+    if hidden := [p for label, p in explanation.probabilities.items() if label not in named]:
+        kind = "less probable" if max(hidden) <= shown[-1].probability else "other"
+        table.caption = f"{count(len(hidden), f'{kind} label')}: --label, or --format json"
     return table
 
 
