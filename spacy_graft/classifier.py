@@ -123,7 +123,7 @@ class LinearClassifier(ClassifierMixin, LearnerEstimator, SealedEstimator):
         """
         owner = type(self).__name__
         check_flags(owner, multilabel=self.multilabel)
-        learner = checked_learner(owner, self.learner, self._default_learner)
+        learner = checked_learner(self)
         warn_of_unused_options(owner, learner, self._holds_out)
         targets = ClassTargets.read(y, self.multilabel)
         weights = example_weights(sample_weight, len(targets))
@@ -193,7 +193,7 @@ class LinearClassifier(ClassifierMixin, LearnerEstimator, SealedEstimator):
 
     def _checked_vectors(self, vectors: Any) -> WordVectors:
         """Vectors that ``fit`` was given; a ValueError if the learner has no weights for them."""
-        learner = checked_learner(type(self).__name__, self.learner, self._default_learner)
+        learner = checked_learner(self)
         if not isinstance(learner, PenaltySettings):
             raise ValueError(f"{type(learner).__name__} has no weights for vectors. Use GraftingPath or Grafting.")
         return vectors_from(vectors, None)

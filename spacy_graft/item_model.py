@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse
 
 from .estimator_files import SavedEstimator, SavedSpace, checked_values
-from .estimators import ConvergenceWarning
+from .estimators import ConvergenceWarning, LearnerEstimator
 from .extract.blocks import BlockKind, CombinationBlock
 from .extract.combinations import Combinations
 from .extract.feature_lengths import bounded_lengths
@@ -546,11 +546,12 @@ def example_weights(sample_weight: Sequence[float] | np.ndarray | None, n: int) 
     )
 
 
-def checked_learner(owner: str, learner: Any, default: Any) -> Any:
+def checked_learner(estimator: LearnerEstimator) -> Any:
     """Return the learner of an estimator, the default one for None; a ValueError if it is none."""
-    if learner is not None and not is_learner(learner):
+    learner, owner = estimator._learner_or_default(), type(estimator).__name__
+    if not is_learner(learner):
         raise ValueError(f"{owner}: learner must be a Grafting, GraftingPath or CoordinateAscent, but is {learner!r}")
-    return default if learner is None else learner
+    return learner
 
 
 def warn_of_unused_options(owner: str, learner: Any, holds_out: bool) -> None:

@@ -22,7 +22,6 @@ from .item_model import (
     Space,
     by_falling_weight,
     checked_input_features,
-    checked_learner,
     example_weights,
     finished_fit,
     n_documents,
@@ -168,7 +167,7 @@ class GraftRanker(LearnerEstimator, SealedEstimator):
         return tags
 
     def _checked_learner(self) -> Grafting | GraftingPath:
-        learner = checked_learner("GraftRanker", self.learner, self._default_learner)
+        learner = self._learner_or_default()
         if not isinstance(learner, Grafting | GraftingPath):
             raise ValueError(f"GraftRanker: learner must be a Grafting or a GraftingPath, but is {learner!r}")
         return learner

@@ -180,6 +180,7 @@ class GraftTextClassifier(LinearClassifier):
     ['elf']
     """
 
+    _model: TextModel
     _default_learner: ClassVar[Any] = GraftingPath(vectors_choices=(0.3, 0.03, 0.0))
     _holds_out: ClassVar[bool] = True
 
@@ -257,7 +258,7 @@ class GraftTextClassifier(LinearClassifier):
             raise ValueError(
                 f"{type(self).__name__}: shards must be an InMemory, OnDisk or Dask, but is {shards!r:.80}."
             )
-        learner = checked_learner(type(self).__name__, self.learner, self._default_learner)
+        learner = checked_learner(self)
         counts_words = getattr(learner, "length_normalisation", False)
         of_vectors: dict[str, Any] = {}
         if vectors is not None:
@@ -404,9 +405,7 @@ class GraftTextClassifier(LinearClassifier):
     def _texts(self) -> TextModel:
         """The model of what has been fitted."""
         require_fitted(self)
-        model = self._model
-        assert isinstance(model, TextModel)
-        return model
+        return self._model
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the n-grams of the model, in the order of ``coef_``: array of str.

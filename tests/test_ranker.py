@@ -370,8 +370,9 @@ def test_what_cannot_be_learnt_from_is_refused(X, y, groups, message):
 
 @pytest.mark.filterwarnings("ignore:The trained model has no features")
 def test_other_mistakes():
-    with pytest.raises(ValueError, match="learner must be a Grafting or a GraftingPath"):
-        GraftRanker(CoordinateAscent()).fit(MATRIX, BEST, GROUPS)
+    for learner in (CoordinateAscent(), "liblinear"):
+        with pytest.raises(ValueError, match="learner must be a Grafting or a GraftingPath"):
+            GraftRanker(learner).fit(MATRIX, BEST, GROUPS)
     with pytest.raises(ValueError, match="GraftRanker: degree must be 1, 2 or 3, but is 4"):
         GraftRanker(degree=4).fit(MATRIX, BEST, GROUPS)
     with pytest.raises(ValueError, match="is not fitted yet"):
