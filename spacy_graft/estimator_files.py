@@ -18,7 +18,7 @@ from .graft.report import Report
 from .model.loading import OPTIONAL_ATTRS, SNAPSHOT_ATTRS, attrs_of, read_snapshot
 from .model.sealing import seal, unseal
 from .model.snapshot import REPORT, Snapshot
-from .model.table import damaged_model, pack_message, unpack_message
+from .model.table import damaged_model, pack_message, types_of, unpack_message
 from .model.weights import saved_weights
 from .options import as_python
 
@@ -177,7 +177,7 @@ class SavedEstimator:
             message = json.loads(parts[ESTIMATOR_PART])
         except (ValueError, RecursionError) as error:
             raise damaged_model(f"its parameters are not JSON ({error})") from error
-        if not isinstance(message, dict) or {key: type(value) for key, value in message.items()} != ESTIMATOR_KEYS:
+        if types_of(message) != ESTIMATOR_KEYS:
             raise damaged_model("it does not say which estimator it is of")
         params = {name: read_param(value) for name, value in message["params"].items()}
         return cls(message["class"], params, message["labels"], message["space"], model)
@@ -198,7 +198,7 @@ class SavedEstimator:
 
 def checked_values(message: dict[str, Any], **types: type) -> list[Any]:
     """What a message has, which must be of these names and types and no others; else a ValueError."""
-    if {name: type(value) for name, value in message.items()} != types:
+    if types_of(message) != types:
         raise damaged_model(f"it does not have what fitting finds: {', '.join(types) or 'nothing'}")
     return [message[name] for name in types]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ..digests import digest_of
-from .table import check_version, damaged_model, pack_message, unpack_message
+from .table import check_version, damaged_model, pack_message, types_of, unpack_message
 
 #: Version of sealed messages. Increase it when their parts change in a way that older versions cannot read.
 SEAL_FORMAT = 2
@@ -34,7 +34,7 @@ def unseal(data: bytes) -> tuple[dict[str, bytes], str]:
         raise ValueError(
             "The model was saved by an older spacy_graft, in a format that is no longer read: train the model again."
         )
-    if not isinstance(message, dict) or {key: type(value) for key, value in message.items()} != TYPES:
+    if types_of(message) != TYPES:
         raise damaged_model("it is not a sealed message of spacy_graft")
     check_version(message["version"], SEAL_FORMAT)
     parts, digest = message["parts"], message["digest"]

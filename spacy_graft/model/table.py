@@ -150,6 +150,11 @@ def unpack_message(data: bytes) -> Any:
         raise damaged_model(f"it is not valid MessagePack ({error})") from error
 
 
+def types_of(message: Any) -> dict[Any, type]:
+    """The types of the parts of a message, by name; none if it has no names."""
+    return {name: type(part) for name, part in message.items()} if isinstance(message, dict) else {}
+
+
 def checked_list(values: Any, kind: type[ValueT], name: str) -> list[ValueT]:
     """Return a list of values of exactly this type (a bool is not an int here); or raise a ValueError."""
     if not isinstance(values, list) or not {*map(type, values)} <= {kind}:
@@ -180,8 +185,7 @@ class Vocabularies(dict[str, Vocabulary]):
 
 def parse_vocabulary(message: Any) -> Vocabulary:
     """Return a vocabulary from its message; raise a ValueError if it is damaged."""
-    kinds = {"keys": bytes, "df": bytes, "n_documents": int}
-    if not isinstance(message, dict) or {name: type(value) for name, value in message.items()} != kinds:
+    if types_of(message) != {"keys": bytes, "df": bytes, "n_documents": int}:
         raise damaged_model("a vocabulary has other parts than keys, df and n_documents")
     if len(message["keys"]) % 8 or len(message["df"]) * 2 != len(message["keys"]):
         raise damaged_model("a vocabulary does not have one number of documents for each key")

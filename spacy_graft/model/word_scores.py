@@ -10,7 +10,7 @@ import numpy as np
 from ..extract.blocks import Block
 from ..vectors.word_scores import Fold, Lexicon, WordScores, WrittenScores
 from .snapshot import block_of_word_scores
-from .table import damaged_model, pack_message
+from .table import damaged_model, pack_message, types_of
 
 #: The parts of the message. Numbers are little-endian: shares and scores float32, known int32.
 PARTS = {"block": str, "words": list, "shares": bytes, "known": bytes, "scores": bytes}
@@ -62,7 +62,7 @@ def unpack_word_scores(message: Any, blocks: Mapping[str, Block]) -> WordScores:
     ValueError
         If it is damaged, or the blocks have no such block of vectors.
     """
-    parts = {name: type(value) for name, value in message.items()} if isinstance(message, dict) else {}
+    parts = types_of(message)
     if parts not in (PARTS, PIPELINE_PARTS):
         raise damaged_model(f"its scores of words have other parts than {', '.join(PARTS)}")
     words, name = tuple(message["words"]), message["block"]
