@@ -1080,14 +1080,25 @@ def test_several_graphs_of_a_config(wndb: Path, sentiment: Path, tmp_path: Path)
         (
             MergedGraphs,
             {"graphs": {"a": WordNet()}, "weights": {"b": 1.0}},
-            "weights must be of a, but there are some of b",
+            "weights must be numbers by name of 'a', but are {'b': 1.0}",
         ),
+        (MergedGraphs, {"graphs": {"a": WordNet()}, "weights": [1.0]}, r"weights must be numbers .* but are \[1.0\]"),
         (MergedGraphs, {"graphs": {"a": WordNet()}, "weights": {"a": -1.0}}, "weights.a must be a number"),
     ],
 )
 def test_options_out_of_range(builder: type, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         builder(**options)
+
+
+@pytest.mark.parametrize("builder", [lambda _: None, "SentiWordNet"])
+def test_seeds_and_members_that_make_no_graph(builder: Any) -> None:
+    features = CorpusVocabulary.of_documents([["a", "b"], ["c"]])
+    with pytest.raises(ValueError, match=r"Cooccurrence: seeds must be a graph builder, .* but is "):
+        Cooccurrence("correlation", seeds=builder)(features)
+    if callable(builder):
+        with pytest.raises(ValueError, match=r"MergedGraphs: graphs\.a must be a graph builder, .* but is "):
+            MergedGraphs({"a": builder})(features)
 
 
 def test_every_builder_is_registered_and_declared() -> None:

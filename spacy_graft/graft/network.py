@@ -19,12 +19,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from ..graphs.graph import FeatureGraph
+from ..graphs.graph import FeatureGraph, graph_by
 from ..graphs.vocabulary import CorpusVocabulary, Vertex
 from ..index.items import ItemIndex
 from ..messages import warn
@@ -91,14 +90,7 @@ class Network:
             If two features have one name, or what should be a builder makes no graph.
         """
         vocabulary = CorpusVocabulary(features.vertices, sparse.csr_array(features.presence))
-        given: Any = builder
-        graph = given(vocabulary) if callable(given) else None
-        if not isinstance(graph, FeatureGraph):
-            raise ValueError(
-                f"A network must be a graph builder, which makes a FeatureGraph of a CorpusVocabulary, such as "
-                f"EdgeList('edges.tsv'), but is {builder!r:.100}."
-            )
-        graph = graph.within(vocabulary)
+        graph = graph_by(builder, vocabulary, "A network").within(vocabulary)
         chosen = np.array([vocabulary.numbers[vertex] for vertex in graph.features()], np.int64)
         if not len(chosen) or not graph.similar.nnz + graph.dissimilar.nnz:
             warn(

@@ -11,7 +11,7 @@ from scipy import sparse
 
 from ..options import check_counts, check_numbers
 from ..registry import graph_builder
-from .graph import FeatureGraph, build_graph, merge_graphs
+from .graph import FeatureGraph, build_graph, graph_by, merge_graphs
 from .profiles import nearest_profiles
 from .vocabulary import CorpusVocabulary, Vertex
 
@@ -87,7 +87,7 @@ class Cooccurrence:
         features = CorpusVocabulary.of(vocabulary)
         presence = features.documents("Cooccurrence")
         n = len(features.vertices)
-        graph = None if self.seeds is None else self.seeds(features)
+        graph = None if self.seeds is None else graph_by(self.seeds, features, "Cooccurrence: seeds")
         seeds = np.arange(n) if graph is None else seed_numbers(features, graph)
         near = self._edges(presence, seeds)
         absent = n - len(np.unique(presence.indices))

@@ -201,6 +201,17 @@ class FeatureGraph:
             raise ValueError(f"{path}: {error}") from error
 
 
+def graph_by(builder: Any, vocabulary: CorpusVocabulary, what: str) -> FeatureGraph:
+    """The graph that a builder makes of a vocabulary; a ValueError about ``what`` if it is none, or makes no graph."""
+    graph = builder(vocabulary) if callable(builder) else None
+    if not isinstance(graph, FeatureGraph):
+        raise ValueError(
+            f"{what} must be a graph builder, which makes a FeatureGraph of a CorpusVocabulary, such as "
+            f"EdgeList('edges.tsv'), but is {builder!r:.100}."
+        )
+    return graph
+
+
 def adjacency_matrix(name: str, matrix: Any, n: int) -> sparse.csr_array:
     """A copy of the matrix in float64, canonical; a ValueError if it is no adjacency matrix of n vertices."""
     if matrix.shape != (n, n):

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from ..messages import listed
 from ..options import check_flags, check_numbers
 from ..registry import graph_builder
-from .graph import FeatureGraph, merge_graphs
+from .graph import FeatureGraph, graph_by, merge_graphs
 from .vocabulary import CorpusVocabulary, Vertex
 
 
@@ -47,13 +48,13 @@ class MergedGraphs:
         given: Any = self.graphs
         if not (isinstance(given, dict) and given and all(map(callable, given.values()))):
             raise ValueError(f"MergedGraphs: graphs must be builders by name, at least one, but are {self.graphs!r}")
-        if unknown := sorted(set(self.weights or {}) - set(self.graphs)):
+        factors: Any = self.weights or {}
+        if not isinstance(factors, dict) or not factors.keys() <= self.graphs.keys():
             raise ValueError(
-                f"MergedGraphs: weights must be of {', '.join(self.graphs)}, but there are some of {', '.join(unknown)}"
+                f"MergedGraphs: weights must be numbers by name of {listed(self.graphs)}, but are {factors!r}"
             )
         check_flags("MergedGraphs", normalise=self.normalise)
-        factors = {f"weights.{name}": weight for name, weight in (self.weights or {}).items()}
-        check_numbers("MergedGraphs", **factors)
+        check_numbers("MergedGraphs", **{f"weights.{name}": factor for name, factor in factors.items()})
 
     def __call__(self, vocabulary: CorpusVocabulary | Iterable[Vertex]) -> FeatureGraph:
         """Return the graph over the features of a corpus; the report has those of all ``graphs`` by name.
@@ -62,7 +63,11 @@ class MergedGraphs:
         """
         features = CorpusVocabulary.of(vocabulary)
         weights = {**dict.fromkeys(self.graphs, 1.0), **(self.weights or {})}
-        members = {name: build(features) for name, build in self.graphs.items() if weights[name]}
+        members = {
+            name: graph_by(builder, features, f"MergedGraphs: graphs.{name}")
+            for name, builder in self.graphs.items()
+            if weights[name]
+        }
         scaled = [graph.scaled(weights[name], self.normalise) for name, graph in members.items()]
         reports = {name: graph.report for name, graph in members.items()}
         return merge_graphs(scaled, len(features.vertices), {"graphs": reports})
