@@ -405,7 +405,7 @@ def verdicts_of_folds(held_out: Judge, paths: list[list[FoldPoint]], tempered: b
     """What the held-out documents of all folds say of each point, in reports with the means of the folds.
 
     A path that ended before others, because it reached ``max_features`` or its log-loss did not fall, counts with its
-    last point. Arguments are those of :func:`judged_by_folds`.
+    last point. ``paths`` are those of the folds (:func:`points_of_fold`).
     """
     verdicts = []
     for number in range(max(map(len, paths))):
@@ -486,7 +486,9 @@ def judged_by_folds(
         The point, with its blocks and strengths.
     fits : iterable of pairs
         The fit of each fold there, and what scores its held-out documents.
-    held_out, tempered
+    held_out : Judge
+        The held-out documents of all folds.
+    tempered : bool
         As of :meth:`Judge.losses_of_refits`.
     """
     refits, points = refit_grid(learner, like.refit), []

@@ -98,7 +98,7 @@ class ScoringModel(Protocol):
         If the training documents were a matrix, its columns come first, then the combinations.
         """
 
-    def column_names(self, given: Sequence[str] | None = None, /) -> np.ndarray:
+    def column_names(self, given: Sequence[str] | None, /) -> np.ndarray:
         """Return the names of these columns: array of str.
 
         If the training documents were a matrix whose columns had no names, these may be ``given``.
@@ -413,7 +413,7 @@ class ItemModel:
         shape = (coefficients.shape[0], n_columns + np.count_nonzero(items < 0))
         return scipy.sparse.csr_array((coefficients.data, places[coefficients.indices], coefficients.indptr), shape)
 
-    def column_names(self, given: Sequence[str] | None = None) -> np.ndarray:
+    def column_names(self, given: Sequence[str] | None) -> np.ndarray:
         columns = self.names
         if given is not None and list(columns) == default_names(len(columns)):
             columns = given

@@ -523,10 +523,9 @@ def report_of_folds(learner: GraftingPath, documents: ReadDocuments) -> Report |
                 raise
             # Words with vectors are too few to judge them by, and the model may be without.
             data, choices = documents.some(kept).data_as_read(), []
-        held_out = documents.some(part)
         shared = replace(data, indexes={}) if choices else data
-        folds.append(TextFold(shared, held_out, judge_of(held_out, learner, shares)))
-    all_held_out = judge_of(documents.some(np.concatenate([part for _, part in splits])), learner, shares)
+        folds.append(TextFold(shared, documents.some(part), judge_of(documents, part, learner, shares)))
+    all_held_out = judge_of(documents, np.concatenate([part for _, part in splits]), learner, shares)
     with warnings_of_all_documents():
         paths = [path_of_fold(learner, fold, alone=len(folds) == 1) for fold in folds]
         chosen = chosen_of_folds(learner, verdicts_of_folds(all_held_out, paths, tempered=False))
@@ -562,10 +561,10 @@ def learner_and_data(learner: GraftingPath, data: TrainingData, like: Report) ->
     return learner if ridge is None else replace(learner, vectors_ridge=ridge), data
 
 
-def judge_of(documents: ReadDocuments, learner: GraftingPath, shares: np.ndarray) -> Judge:
-    """Documents as those that are held out; ``shares``: of labels among the training documents."""
-    values = documents.targets.dense
-    targets = PlainTargets(values, np.ones(values.shape, np.bool_), documents.weights)
+def judge_of(documents: ReadDocuments, rows: np.ndarray, learner: GraftingPath, shares: np.ndarray) -> Judge:
+    """Some of the documents as those that are held out; ``shares``: of labels among the training documents."""
+    values = replace(documents.targets, values=documents.targets.values[rows]).dense
+    targets = PlainTargets(values, np.ones(values.shape, np.bool_), documents.weights[rows])
     return Judge(targets, documents.targets.exclusive, shares, learner.locks_weights)
 
 

@@ -91,7 +91,7 @@ class SnapshotModel:
     def by_column(self, coefficients: csr_array) -> csr_array:
         return coefficients
 
-    def column_names(self, given: Sequence[str] | None = None) -> np.ndarray:
+    def column_names(self, given: Sequence[str] | None) -> np.ndarray:
         return np.array([str(feature) for feature in self.features()], object)
 
 

@@ -71,7 +71,7 @@ class Report:
     min_df : dict of str to int
         The frequency cut-off of each block.
     seconds : dict of str to float
-        By phase: index, search, solve, refit.
+        By phase: index, search, solve, refit, stability; of an ascent: index, cross-validation, ascent.
     converged : bool
         Whether what the learner looks for has been found: under L1, that the gap is at ``tol`` or below; without, that
         no feature exceeds ``min_gradient`` and the weights of those selected are optimal; for an ascent, that the
