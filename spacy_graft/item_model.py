@@ -142,14 +142,9 @@ class NamingSpace(Space, Protocol):
 
 @dataclass(frozen=True)
 class NamedItems:
-    """Items by their names, as a block: the symbol of an item is the number of its column."""
-
-    min_df: int
-    penalty_factor: float = 1.0
+    """Items by their names, as far as saved models need a block: the symbol of an item is the number of its column."""
 
     kind: ClassVar[BlockKind] = BlockKind.ITEMS
-    feature_kind: ClassVar[str] = "item"
-    dtype: ClassVar[type[np.unsignedinteger]] = np.uint64
     value: ClassVar[str] = "binary"
     width: ClassVar[int] = 1
 
@@ -163,10 +158,6 @@ class NamedItems:
         if missing:
             raise damaged_model(f"it has features of {listed(missing[:3])}, but no such items")
         return np.array([strings.numbers[name] - 1 for name in names], np.uint64)
-
-    def text(self, names: Sequence[str]) -> str:
-        """Return the name of an item for display."""
-        return "".join(names)
 
 
 @dataclass(eq=False)
@@ -339,7 +330,7 @@ class ItemSpace:
         return {COMBINATION_BLOCK: block}
 
     def _blocks(self) -> Blocks:
-        return {ITEM_BLOCK: cast("Any", NamedItems(self.min_df)), **self._combinations()}
+        return {ITEM_BLOCK: cast("Any", NamedItems()), **self._combinations()}
 
     def naming(self, X: MatrixOrItems) -> ItemNaming:
         return ItemNaming(self.names)
