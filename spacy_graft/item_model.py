@@ -42,9 +42,9 @@ from .matrices import (
 from .messages import listed, listed_in_part, warn
 from .model.item_matching import Members, add_item_scores
 from .model.matching import Blocks
-from .model.snapshot import Snapshot, snapshot_of_solution
+from .model.snapshot import Snapshot, columns_of, snapshot_of_solution
 from .model.table import damaged_model
-from .model.weights import entries, for_kernels, with_column
+from .model.weights import entries
 from .options import LARGEST_VALUE, SMALLEST_WEIGHT, check_counts, check_factors, is_count
 
 if TYPE_CHECKING:
@@ -414,15 +414,12 @@ class ItemModel:
         return np.array(names, object)
 
     def scores(self, matrix: scipy.sparse.csr_array) -> np.ndarray:
-        weights, shares = self.solution.weights, self.solution.length_shares
-        if len(shares):
-            weights = with_column(weights, shares)
-        totals = np.zeros((matrix.shape[0], weights.shape[1]))
-        columns = weights if isinstance(weights, np.ndarray) else for_kernels(weights)
-        add_item_scores(self._found(matrix), columns, shares, totals)
+        shares, n_labels = self.solution.length_shares, len(self.solution.intercepts)
+        totals = np.zeros((matrix.shape[0], n_labels + (len(shares) > 0)))
+        add_item_scores(self._found(matrix), columns_of(self.solution), shares, totals)
         if self.solution.mean_scale:
             totals *= self._document_weights(matrix, totals[:, -1])[:, None]
-        scores = totals[:, : len(self.solution.intercepts)] + self.solution.intercepts
+        scores = totals[:, :n_labels] + self.solution.intercepts
         if self.word_scores is not None:
             self.word_scores.add_scores(*symbols_of_rows(matrix), scores)
         return scores
