@@ -36,7 +36,7 @@ from .messages import listed
 from .model.loading import WORD_SCORES
 from .model.matching import Blocks, CompiledFeatures
 from .model.naming import texts_of
-from .model.snapshot import Snapshot, scorer_of_solutions, snapshot_of_solution
+from .model.snapshot import Snapshot, counts_words, scorer_of_solutions, snapshot_of_solution
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -296,7 +296,7 @@ class TextModel(SnapshotModel):
 
     def _lengths(self, batch: Sequence[Any]) -> np.ndarray:
         """The lengths of documents, where the model needs them."""
-        if not self.snapshot.mean_scale or len(self.snapshot.length_shares):
+        if not counts_words(self.snapshot):
             return np.ones(len(batch))
         first = next(iter(self.readers.values()))
         # All words are told apart, those of the features and others.

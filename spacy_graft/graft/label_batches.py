@@ -330,16 +330,15 @@ class BatchedPath(PointFit):
     def _refitted(self, strength: float | None) -> Solution:
         models = [kept.model for kept in self._kept]
         if strength is None:
-            return self.batches.solution(models, self._mean_scale)
+            return self.batches.solution(models, self._document_weights()[0])
         with self.report.timed("refit"):
             lengths = self._lengths(models)
             models = [
                 self._refitted_model(strength, lengths, kept, first, data)
                 for kept, (first, data) in zip(self._kept, self.batches, strict=True)
             ]
-        if lengths is None:
-            return self.batches.solution(models, self._mean_scale)
-        return self.batches.solution(models, lengths[0], lengths[2])
+        mean_scale, _, shares = lengths
+        return self.batches.solution(models, mean_scale, shares)
 
     def _join(self, reached: Sequence[Kept]) -> None:
         space = self.batches.space_of([kept.model for kept in reached])
@@ -359,9 +358,8 @@ class BatchedPath(PointFit):
         self.report = Report(**{**saved["report"], "seconds": self.report.seconds, "refit": refit})
         self._kept, self._last_refit = [Kept.from_dict(of_batch) for of_batch in saved["batches"]], None
 
-    @property
-    def _mean_scale(self) -> float:
-        return document_weights(self.batches.data.lengths, self.learner.length_normalisation)[0]
+    def _document_weights(self) -> tuple[float, np.ndarray]:
+        return document_weights(self.batches.data.lengths, self.learner.length_normalisation)
 
     def _noted(self, first: int, rounds: Rounds) -> Kept:
         self.batches.take_space(rounds.state)
@@ -380,15 +378,15 @@ class BatchedPath(PointFit):
         rounds.report.rounds += kept.report.rounds
         return self._noted(first, rounds)
 
-    def _lengths(self, models: Sequence[BatchModel]) -> Lengths | None:
-        """The lengths of documents in refits, which are of the features of all batches; None if they are not."""
+    def _lengths(self, models: Sequence[BatchModel]) -> Lengths:
+        """The lengths of documents in refits: of the features of all batches, if lengths are normalised."""
         space = self.batches.space_of(models)
         if not self.learner.length_normalisation or not len(space.blocks):
-            return None
+            return *self._document_weights(), np.empty(0)
         return feature_lengths_of(space.columns().lists(), space.df(), self.batches.data.n_documents)
 
     def _refitted_model(
-        self, strength: float, lengths: Lengths | None, kept: Kept, first: int, data: TrainingData
+        self, strength: float, lengths: Lengths, kept: Kept, first: int, data: TrainingData
     ) -> BatchModel:
         if not len(kept.model.weights):
             return kept.model

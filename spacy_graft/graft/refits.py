@@ -115,7 +115,7 @@ class Refits:
             word_scores = state.word_scores(found.dense)
             return replace(known, weights=weights, intercepts=intercepts, word_scores=word_scores)
         named = state.solution_of(found.active, found.intercepts, found.dense, found.scores)
-        return replace(named, mean_scale=self._mean_scale, length_shares=self._shares) if len(self._shares) else named
+        return replace(named, mean_scale=self._mean_scale, length_shares=self._shares)
 
     def _own_lengths(self) -> Lengths:
         objective, active = self._state.objective, self._active
