@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -10,8 +9,6 @@ from dataclasses import dataclass, field
 from fnmatch import translate
 from functools import cached_property
 from typing import Any, TypeVar
-
-import numpy as np
 
 from ..extract.options import as_names
 from ..extract.streams import Stream
@@ -365,16 +362,3 @@ class FeatureNames:
     wanted: Mapping[str, Collection[str]] = field(default_factory=dict)
     #: What has been found in the indexes that several fits share.
     shared: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
-
-
-def forbidden(sign: str) -> tuple[bool, bool]:
-    """Whether positive and negative weights are forbidden where only one sign is allowed."""
-    return sign == "negative", sign == "positive"
-
-
-def one_sign_factors(factors: tuple[float, float], n_labels: int, signs: Iterable[tuple[int, str]]) -> np.ndarray:
-    """Factors of positive and of negative weights by label, float64 (2, labels): infinite where a sign is forbidden."""
-    by_label = np.repeat(np.array(factors)[:, None], n_labels, axis=1)
-    for label, sign in signs:
-        by_label[np.array(forbidden(sign)), label] = math.inf
-    return by_label

@@ -15,7 +15,7 @@ from ..solve.coupling import Coupling
 from ..solve.dense import Dense
 from ..solve.penalties import ElasticNet, Penalty
 from ..solve.restricted import Restricted
-from .constraints import Constraints, one_sign_factors
+from .constraints import Constraints
 from .data import TrainingData
 from .network import NetworkPenalty
 from .problems import Problem, Problems
@@ -73,13 +73,12 @@ class Objective:
 
     def _sign_factors(self) -> np.ndarray:
         problems, names = self.problems, self.data.labels
-        signs = []
+        factors = np.repeat(np.array(self.settings.sign_factors)[:, None], self.n_labels, axis=1)
         for label, sign in self.constraints.one_sided.items():
             trained = problems.trained_label(names.index(label)) if label in names else None
             if trained is not None:
-                opposite = {"positive": "negative", "negative": "positive"}[sign]
-                signs.append((trained[0], sign if trained[1] > 0.0 else opposite))
-        factors = one_sign_factors(self.settings.sign_factors, self.n_labels, signs)
+                is_positive = (sign == "positive") == (trained[1] > 0.0)
+                factors[int(is_positive), trained[0]] = np.inf
         if (both := np.isinf(factors).all(axis=0)).any():
             exclusive = (
                 " Evidence for one of two exclusive labels is evidence against the other, which shares its weights."
