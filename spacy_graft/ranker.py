@@ -141,6 +141,7 @@ class GraftRanker(LearnerEstimator, SealedEstimator):
     _default_learner: ClassVar[Any] = Grafting(l1=1.0)
 
     _space: Space
+    _model: ScoringModel
 
     def __init__(
         self,
@@ -355,8 +356,7 @@ class GraftRanker(LearnerEstimator, SealedEstimator):
 
     def _fitted(self) -> ScoringModel:
         require_fitted(self)
-        model: ScoringModel = self._model
-        return model
+        return self._model
 
 
 class Groups:

@@ -401,26 +401,21 @@ class GraftTextClassifier(LinearClassifier):
         analyzer = None if analyzer == "word" else analyzer
         return TextWords(**options, lowercase=self.lowercase, analyzer=analyzer, ends=self.ends)
 
-    @property
-    def _texts(self) -> TextModel:
-        """The model of what has been fitted."""
-        require_fitted(self)
-        return self._model
-
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Return the n-grams of the model, in the order of ``coef_``: array of str.
 
         With several analyzers, each is preceded by the name of its own: ``char_wb__un``.
         """
         names = super().get_feature_names_out()
-        if len(set(self._texts.readers) - {VECTORS_READER}) == 1:
+        if len(set(self._model.readers) - {VECTORS_READER}) == 1:
             return names
-        blocks = self._texts.snapshot.features.blocks
+        blocks = self._model.snapshot.features.blocks
         return np.array([f"{block}__{name}" for block, name in zip(blocks, names, strict=True)], object)
 
     def features(self) -> list[Feature]:
         """Return the features of the model, by falling effect: those that decide most come first."""
-        return by_effect(features_of(self._texts.snapshot, self.classes_.tolist(), self.report_.n_documents))
+        require_fitted(self)
+        return by_effect(features_of(self._model.snapshot, self.classes_.tolist(), self.report_.n_documents))
 
     @no_collections()
     def explain(self, X: Iterable[Any], *, against: Any = None) -> list[Explanation]:
@@ -446,7 +441,8 @@ class GraftTextClassifier(LinearClassifier):
         ValueError
             If there is no such label, or ``against`` is given for independent labels.
         """
-        model, documents = self._texts, list(self._space.read(X))
+        require_fitted(self)
+        model, documents = self._model, list(self._space.read(X))
         classes = self.classes_.tolist()
         labels = list(map(str, classes))
         if against is not None:
@@ -469,7 +465,8 @@ class GraftTextClassifier(LinearClassifier):
         label : optional
             The label whose score is meant; by default that of any label.
         """
-        return strongest_words(self._texts.snapshot, self.classes_.tolist(), n, self._checked_label(label))
+        require_fitted(self)
+        return strongest_words(self._model.snapshot, self.classes_.tolist(), n, self._checked_label(label))
 
     def _own_space(self) -> TextSpace:
         return TextSpace(self._readers())

@@ -126,7 +126,7 @@ def source_of_estimator(model: GraftTextClassifier) -> Source:
             f"with strings as labels."
         )
     offset = 0.0 if model._is_binary else model._common_intercept
-    return Source(model._texts.snapshot, labels, model._exclusive, model._thresholds.tolist(), offset)
+    return Source(model._model.snapshot, labels, model._exclusive, model._thresholds.tolist(), offset)
 
 
 def source_of_component(component: TextCatGraft) -> Source:
