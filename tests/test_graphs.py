@@ -875,6 +875,8 @@ def test_vocabularies_of_documents() -> None:
         CorpusVocabulary((("a",), ("a",)))
     with pytest.raises(ValueError, match="do not fit"):
         CorpusVocabulary((("a",),), sparse.csr_array((2, 3)))
+    with pytest.raises(ValueError, match=r"Documents are lists of symbols, .* and not texts: 'a b'"):
+        CorpusVocabulary.of_documents(["a b", "b"])
 
 
 # Lists of edges

@@ -95,7 +95,9 @@ def rows_of(bags: Sequence[np.ndarray], n: int) -> sparse.csr_array:
 
 
 def ngrams(document: Sequence[str], lengths: Iterable[int]) -> Iterator[Vertex]:
-    """Yield each occurrence of an n-gram in a document."""
+    """Yield each occurrence of an n-gram in a document; a ValueError for a text, whose letters would be symbols."""
+    if isinstance(document, str):
+        raise ValueError(f"Documents are lists of symbols, such as ['not', 'good'], and not texts: {document!r:.60}.")
     for length in lengths:
         for start in range(len(document) - length + 1):
             yield tuple(document[start : start + length])
