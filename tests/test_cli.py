@@ -461,6 +461,13 @@ def test_files_are_written_once(pipeline: Path, texts: Path, tmp_path: Path) -> 
         assert "train.csv exists, and its name does not end in ." in refused(*arguments, table)
     assert "train.csv exists, and its name does not end in ." in refused("evaluate", pipeline, texts, "--output", table)
     assert table.read_text(encoding="utf-8") == "text,label\n"
+    notes = tmp_path / "notes.md"
+    notes.write_text("mine", encoding="utf-8")
+    assert "does not end in .jsonl: it is not replaced" in refused("classify", pipeline, texts, "--output", notes)
+    assert notes.read_text(encoding="utf-8") == "mine"
+    for _ in range(2):  # their own are replaced, those that are compressed as well
+        call("explain", pipeline, TEXT, "--html", tmp_path / "page.html.gz")
+        call("classify", pipeline, texts, "--output", tmp_path / "labelled.jsonl.gz")
     diagram = tmp_path / "reliability.png"
     diagram.write_bytes(b"mine")
     output = tmp_path / "metrics.json"

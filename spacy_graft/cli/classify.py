@@ -18,6 +18,7 @@ from .common import (
     load_pipeline,
     print_json,
     print_message,
+    refuse_other_file,
     refuse_own_input,
     warn_of_metadata,
 )
@@ -82,6 +83,7 @@ def classify_command(
         )
     if text_field in ADDED:
         raise CommandError(f"The key {text_field!r} is one of those that classify writes. Rename it.")
+    refuse_other_file(output, ".jsonl", ".ndjson", ".json")
     refuse_own_input(output, lines, model)
     nlp, graft = load_pipeline(model, component)
     warn_of_metadata(graft)

@@ -459,10 +459,14 @@ def check_replaceable(output: Path) -> None:
 
 
 def refuse_other_file(output: Path | None, *endings: str) -> None:
-    """Raise a CommandError if a file is there that has another ending than what is to be written; it may have none."""
+    """Raise a CommandError if a file is there that has another ending than what is to be written; it may have none.
+
+    What is compressed may end in ``.gz`` as well.
+    """
     if output is None or not output.is_file() or is_stream(output):
         return
-    if output.resolve().suffix.lower() not in ("", *endings):
+    name = Path(output.resolve().name.lower().removesuffix(".gz"))
+    if name.suffix not in ("", *endings):
         raise CommandError(
             f"{output} exists, and its name does not end in {endings[0]}: it is not replaced. Give another name."
         )

@@ -77,7 +77,7 @@ def evaluate_command(
     refuse_own_input(output, data, model)
     refuse_within(output, data)
     refuse_same_output(output, output and output.parent / DIAGRAM)
-    refuse_other_file(output, ".json", ".gz")
+    refuse_other_file(output, ".json")
     refuse_other_diagram(output and output.parent / DIAGRAM)
     reader = labelled_corpus(data, text_field, label_field)
     nlp, graft = load_pipeline(model, component)

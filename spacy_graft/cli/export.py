@@ -67,7 +67,7 @@ def export_command(
     from ..portable.export import export
 
     refuse_own_input(output, model)
-    refuse_other_file(output, f".{to.value}", ".gz")
+    refuse_other_file(output, f".{to.value}")
     if Path(model).is_file():
         refuse_options(context, "component", why="on the file of a GraftTextClassifier")
     text = export(load_model(model, component), to, output)
