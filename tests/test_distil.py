@@ -891,6 +891,8 @@ def test_a_folder_that_is_no_pipeline_is_not_replaced(folder: Path) -> None:
     (folder / "out" / "model-best" / "notes.txt").touch()
     assert "model-best exists, and is not a pipeline: it is not replaced" in refused(*ARGUMENTS, "soft.jsonl")
     assert (folder / "out" / "model-best" / "notes.txt").exists()
+    spacy.blank("xx").to_disk(folder / "model")
+    assert "is a pipeline. Give another folder" in refused(*ARGUMENTS, "soft.jsonl", "--output", folder / "model")
 
 
 def test_checkpoints_of_others_are_kept(folder: Path) -> None:

@@ -458,6 +458,14 @@ def check_replaceable(output: Path) -> None:
         raise CommandError(f"{output} exists, and is not a pipeline: it is not replaced.")
 
 
+def check_room_for(output: Path, *pipelines: str) -> None:
+    """Raise a CommandError if a folder for pipelines is one itself, or has others than pipelines by their names."""
+    if is_pipeline(output):
+        raise CommandError(f"{output} is a pipeline. Give another folder: pipelines are written into it.")
+    for name in pipelines:
+        check_replaceable(output / name)
+
+
 def refuse_other_file(output: Path | None, *endings: str) -> None:
     """Raise a CommandError if a file is there that has another ending than what is to be written; it may have none.
 

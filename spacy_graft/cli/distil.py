@@ -20,7 +20,7 @@ from .common import (
     add_row,
     any_pipeline,
     check_output,
-    check_replaceable,
+    check_room_for,
     config_pipeline,
     make_table,
     print_message,
@@ -115,7 +115,7 @@ def distil_command(
     from ..teachers.distil import WEIGHTS, distil
 
     check_output(output)
-    check_replaceable(output / STUDENT)
+    check_room_for(output, STUDENT)
     refuse_within(output, train)
     for written in (LABEL_NEXT, REPORT_FILE, STORE):
         refuse_own_input(output / written, train, unlabelled, teacher)

@@ -38,9 +38,8 @@ from .common import (
     blank_pipeline,
     check_output,
     check_overrides,
-    check_replaceable,
+    check_room_for,
     import_functions,
-    is_pipeline,
     print_message,
     quoted,
     refuse_options,
@@ -149,7 +148,8 @@ def train_command(
     check_data(data, dev)
     check_output(output)
     refuse_within(output, data, dev)
-    check_no_pipeline(output)
+    check_room_for(output, BEST, LATEST)
+    check_no_links(output)
     import_functions(code)
     overrides = parse_config_overrides(context.args)
     settings, is_shipped = read_training_config(config, overrides)
@@ -312,16 +312,13 @@ def delete(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def check_no_pipeline(output: Path) -> None:
-    """Raise a CommandError if the folder is a pipeline itself, or other folders stand where pipelines are written."""
-    if is_pipeline(output):
-        raise CommandError(f"{output} is a pipeline. Give another folder: pipelines are written into it.")
+def check_no_links(output: Path) -> None:
+    """Raise a CommandError if there are links where spaCy writes pipelines."""
     for name in (BEST, LATEST):
         if (output / name).is_symlink():
             raise CommandError(
                 f"{output / name} is a link, which spaCy does not replace. Remove it, or give another folder."
             )
-        check_replaceable(output / name)
 
 
 def check_own_config(path: Path, content: bytes) -> None:
