@@ -19,7 +19,11 @@ from spacy.vocab import Vocab
 import spacy_graft
 from conftest import PATH, WORDS, Record, component_of, make_example, make_examples, make_nlp, train_fully
 from spacy_graft.digests import digest_of
+from spacy_graft.graft.report import Report
 from spacy_graft.pipeline.corpus import ExtractedCorpus
+from spacy_graft.pipeline.fit import begun_training, train_like
+from spacy_graft.pipeline.folds import FoldChoice
+from spacy_graft.pipeline.progress import progress_bar
 from spacy_graft.pipeline.textcat import TextCatGraft
 from spacy_graft.pipeline.training import Training
 
@@ -55,6 +59,16 @@ def features_of(nlp: Language) -> set[Any]:
     return {(feature.text, feature.block, tuple(feature.weights.items())) for feature in component_of(nlp).features()}
 
 
+def trained_like(nlp: Language, records: Iterable[Record], report: Report) -> Language:
+    """Trained from the beginning as by ``fit``, if cross-validation chooses the point of a report."""
+    component, examples = component_of(nlp), make_examples(nlp, records)
+    component.initialize(lambda: examples)
+    with progress_bar(component.name) as progress:
+        training = begun_training(component, progress)
+        train_like(component, training, FoldChoice(report, []) if report.points else None)
+    return nlp
+
+
 @pytest.mark.parametrize("learner", [PATH, GRAFTING], ids=["path", "one strength"])
 def test_an_extended_model_is_that_of_all_documents(
     learner: dict[str, Any], train_records: list[Record], tmp_path: Path
@@ -67,12 +81,7 @@ def test_an_extended_model_is_that_of_all_documents(
     nlp.resume_training()
     nlp.update(make_examples(nlp, new))
 
-    whole = make_nlp(learner=learner)
-    examples = make_examples(whole, train_records)
-    whole.initialize(lambda: examples)
-    while component_of(whole).report is None or not finished(component_of(whole), report.points):
-        whole.update(examples[:4])
-    component_of(whole).divide_scores(report.temperature or 1.0)
+    whole = trained_like(make_nlp(learner=learner), train_records, report)
     assert features_of(nlp) == features_of(whole) != set()
     np.testing.assert_array_equal(*(probabilities(p, texts_of(train_records)) for p in (nlp, whole)))
 
@@ -100,14 +109,10 @@ def test_a_model_without_features_is_extended() -> None:
     assert set(nlp("one1 two1").cats) == {"food", "music", "sport"}
 
 
-def finished(component: TextCatGraft, points: int) -> bool:
-    report = component.report
-    assert report is not None
-    return report.points == points if points else report.finished
-
-
 def test_an_extended_model_can_be_extended_again(train_records: list[Record], tmp_path: Path) -> None:
     nlp = train_fully(make_nlp(keep_corpus=True), train_records[:40])
+    report = component_of(nlp).report
+    assert report is not None
     for begin in (40, 80):
         nlp = in_another_process(nlp, tmp_path)
         nlp.update(make_examples(nlp, train_records[begin : begin + 40]))
@@ -115,7 +120,7 @@ def test_an_extended_model_can_be_extended_again(train_records: list[Record], tm
         # Documents that are known change nothing.
         nlp.update(make_examples(nlp, train_records[:10]))
         assert component_of(nlp).to_bytes() == before
-    whole = train_fully(make_nlp(), train_records)
+    whole = trained_like(make_nlp(), train_records, report)
     assert features_of(nlp) == features_of(whole)
 
 
@@ -392,7 +397,7 @@ def test_an_invalid_example_changes_nothing(train_records: list[Record]) -> None
     assert component.to_bytes() == before
 
 
-@pytest.mark.parametrize("place", ["Training._step", "with_calibration_of"])
+@pytest.mark.parametrize("place", ["fits.FitBuilder.do", "training.with_calibration_of"])
 @pytest.mark.parametrize("learner", [{**PATH, "refit": "auto"}, GRAFTING], ids=["path", "one strength"])
 def test_documents_of_an_interrupted_training_are_learnt(
     learner: dict[str, Any],
@@ -408,7 +413,7 @@ def test_documents_of_an_interrupted_training_are_learnt(
         spacy_graft.fit(pipeline, make_examples(pipeline, train_records[:60]))
     whole.update(make_examples(whole, train_records[60:]))
     with monkeypatch.context() as patch:
-        patch.setattr(f"spacy_graft.pipeline.training.{place}", interrupted)
+        patch.setattr(f"spacy_graft.pipeline.{place}", interrupted)
         with pytest.raises(KeyboardInterrupt):
             nlp.update(make_examples(nlp, train_records[60:]))
     report = component_of(nlp).report

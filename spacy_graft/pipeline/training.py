@@ -367,10 +367,13 @@ class Training:
                 break
 
     def steps_to(self, like: Report) -> Iterator[Report]:
-        """Begin again, and go to the point of a report; those before it are passed by."""
+        """Begin again with all documents, and go to the point of a report; those before it are passed by."""
         self._free_fit()
-        fit = cast("PointFit", self.fits.begun(self.corpus, self.course.variant, towards=like))
-        self.course.fit = fit
+        course = self.course
+        course.n_documents = course.n_seen = len(self.corpus)
+        course.lacks_labels = False
+        fit = cast("PointFit", self.fits.begun(self.corpus, course.variant, towards=like))
+        course.fit = fit
         for step in fit.steps_to(like):
             self.fits.do(fit, step)
             yield fit.report
@@ -505,9 +508,6 @@ class Training:
     def _retrained(self, chosen: Report, n_held_out: int) -> StepModel:
         """The model of all documents, those held out included, at a point under its refit and adjustment."""
         self.path_to(chosen)
-        course = self.course
-        course.n_documents = course.n_seen = len(self.corpus)
-        course.lacks_labels = False
         return self.refitted(chosen, n_held_out)
 
     def _lifted(self, like: Report, n_before: int) -> Report:
@@ -654,8 +654,12 @@ class ResumedTraining(Training):
         assert before.like is not None
         like = self._lifted(before.like, before.n_documents)
         is_path = isinstance(self.learner, GraftingPath)
-        for _ in self.steps_to(like) if is_path and like.points else self.steps():
-            pass
+        if is_path and like.points:
+            self.course = Course(before.variant)
+            self.path_to(like)
+        else:
+            for _ in self.steps():
+                pass
         model = self._last_model(like)
         self.warn_if_empty(model.report)
         if is_path:
