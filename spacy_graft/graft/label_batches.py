@@ -332,9 +332,11 @@ class BatchedPath(PointFit):
         if strength is None:
             return self.batches.solution(models, self._document_weights()[0])
         with self.report.timed("refit"):
-            lengths = self._lengths(models)
+            lengths, (_, some) = self._lengths(models), next(iter(self.batches))
+            # Without 1 / λ, it is the same for all batches.
+            space = feature_space(Objective(some, self.learner), is_searched=False)
             models = [
-                self._refitted_model(strength, lengths, kept, first, data)
+                self._refitted_model(strength, lengths, space, kept, first, data)
                 for kept, (first, data) in zip(self._kept, self.batches, strict=True)
             ]
         mean_scale, _, shares = lengths
@@ -386,11 +388,10 @@ class BatchedPath(PointFit):
         return feature_lengths_of(space.columns().lists(), space.df(), self.batches.data.n_documents)
 
     def _refitted_model(
-        self, strength: float, lengths: Lengths, kept: Kept, first: int, data: TrainingData
+        self, strength: float, lengths: Lengths, space: FeatureSpace, kept: Kept, first: int, data: TrainingData
     ) -> BatchModel:
         if not len(kept.model.weights):
             return kept.model
-        objective = Objective(data, self.learner)
-        state = ModelState(objective, feature_space(objective, is_searched=False), kept.known)
+        state = ModelState(Objective(data, self.learner), space, kept.known)
         found = Refits(state, lengths).minimum(strength)
         return BatchModel.of(first, state, found.active, found.intercepts, found.scores)
