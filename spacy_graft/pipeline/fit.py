@@ -274,7 +274,7 @@ def train_like(component: TextCatGraft, training: Training, chosen: FoldChoice |
         for model in training.shown(training.models(), ALL_DOCUMENTS):
             last = model
     else:
-        for _ in training.shown(training.steps_to(chosen.report), ALL_DOCUMENTS):
+        for _ in training.shown(training.steps_to(chosen.report), ALL_DOCUMENTS, chosen.report.points):
             pass
         last = training.refitted(chosen.report)
         last.report.log_loss, last.report.log_loss_error = chosen.report.log_loss, chosen.report.log_loss_error

@@ -458,15 +458,16 @@ class Training:
         """The bar of the caller, or one of its own."""
         return progress_bar(self.corpus.reader.component) if self.progress is None else nullcontext(self.progress)
 
-    def shown(self, steps: Iterable[Step], name: str = "") -> Iterator[Step]:
-        """The same steps, by their models or reports, in a bar that begins with ``name``."""
+    def shown(self, steps: Iterable[Step], name: str = "", last: int | None = None) -> Iterator[Step]:
+        """The same steps, by their models or reports, in a bar that begins with ``name``; up to point ``last``."""
         # Of a path there is one more, to the chosen model; other learners have no fixed number.
         n_steps = self.learner.n_points + 1 if isinstance(self.learner, GraftingPath) else None
         with self.progress_bar() as progress:
-            task = progress.add_task(name, total=n_steps)
-            for step in steps:
+            task = progress.add_task(name, total=last or n_steps)
+            for n_done, step in enumerate(steps, start=1):
                 report = step if isinstance(step, Report) else step.report
-                progress.update(task, advance=1, description=name + progress_text(report))
+                completed = report.points if last else n_done
+                progress.update(task, completed=completed, description=name + progress_text(report))
                 yield step
 
     def _concluded(self, model: StepModel) -> StepModel:
