@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import sys
 import time
 from collections.abc import Callable
 from types import SimpleNamespace
@@ -10,6 +11,7 @@ from typing import Any
 
 import pytest
 import spacy
+from rich.text import Text
 from spacy.language import Language
 from thinc.api import Config
 
@@ -163,6 +165,18 @@ def test_progress_is_shown_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -
     assert len(lines) == 3
     assert "/6 [" in progress
     assert log(nlp, [None, info_of(nlp)])[1] == ""
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_what_a_bar_counts_is_there_in_a_narrow_terminal(monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    with bars.progress_bar("textcat_graft") as bar:
+        bar.add_task("fold 1 of 4: 1,234 features, l1/l1_max 0.0012", total=17, completed=5)
+        bar.refresh()
+        shown = Text.from_ansi(sys.stderr.getvalue()).plain  # type: ignore[attr-defined]
+    assert " 5/17 0:00:00 -:--:-- fold" in shown
+    assert ("1,234" in shown) is (width > 60)
 
 
 @pytest.mark.parametrize("has_other", [False, True])

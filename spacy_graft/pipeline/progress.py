@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 #: Seconds between two updates of the elapsed time of a bar of steps.
 TICK = 1.0
+#: Of a bar, in characters.
+BAR_WIDTH = 16
 #: Bars that are, or have been, on the terminal.
 _bars: WeakSet[Progress] = WeakSet()
 
@@ -55,15 +57,18 @@ def progress_bar(name: str) -> Progress:
         TimeElapsedColumn,
         TimeRemainingColumn,
     )
+    from rich.table import Column
 
     console = Console(stderr=True)
     bar = Progress(
         TextColumn(name),
-        BarColumn(),
+        BarColumn(bar_width=BAR_WIDTH),
         MofNCompleteColumn(),
-        TextColumn("{task.description}"),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
+        # It has the rest of the line: in a narrow terminal it is cut, and not the others.
+        TextColumn("{task.description}", table_column=Column(ratio=1, no_wrap=True, overflow="ellipsis")),
+        expand=True,
         console=console,
         disable=not console.is_terminal,
     )
@@ -75,6 +80,6 @@ def progress_text(report: Report) -> str:
     """The state of a fit, for the progress bar."""
     refit = "" if report.refit is None else f", refit {report.refit:g}"
     return (
-        f"l1/l1_max {report.l1_ratio:.4f}, {report.rounds} rounds, {report.n_active:,} features, "
+        f"{report.n_active:,} features, l1/l1_max {report.l1_ratio:.4f}, {report.rounds} rounds, "
         f"gap {report.relative_gap:.0e}{refit}"
     )
