@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 #: Seconds between two updates of the elapsed time of a bar of steps.
 TICK = 1.0
-#: Of a bar, in characters.
-BAR_WIDTH = 16
+#: The width of a bar.
+BAR_CHARACTERS = 16
 #: Bars that are, or have been, on the terminal.
 _bars: WeakSet[Progress] = WeakSet()
 
@@ -62,7 +62,7 @@ def progress_bar(name: str) -> Progress:
     console = Console(stderr=True)
     bar = Progress(
         TextColumn(name),
-        BarColumn(bar_width=BAR_WIDTH),
+        BarColumn(bar_width=BAR_CHARACTERS),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
