@@ -418,17 +418,25 @@ def verdicts_of_folds(held_out: Judge, paths: list[list[FoldPoint]], tempered: b
 
 
 def chosen_of_folds(learner: GraftingPath, verdicts: Sequence[Verdict]) -> Verdict:
-    """That of the point which the held-out documents of all folds choose."""
+    """That of the point which the held-out documents of all folds choose.
+
+    Its report names it by its number alone: folds come to the last point of a path at L1 strengths of their own.
+    """
     reports = [verdict.report for verdict in verdicts]
     losses, sizes = [MeanLoss.of(report) for report in reports], [report.n_active for report in reports]
-    return verdicts[parsimonious(learner.parsimony, losses, sizes)]
+    report, of_documents = verdicts[parsimonious(learner.parsimony, losses, sizes)]
+    return Verdict(replace(report, l1=0.0, l1_max=0.0, n_active=0), of_documents)
 
 
 def with_means(report: Report, points: Sequence[FoldPoint]) -> Report:
-    """A report with the means of the folds at a point, features rounded up, and with their largest gap."""
+    """A report with the means of the folds at a point, features rounded up, and with their largest gap.
+
+    L1 strengths are those of folds that have come to this point, and did not end before.
+    """
     of_folds = [point.report for point in points]
-    sums = np.sum([(one.l1, one.l1_max, one.objective, one.n_active) for one in of_folds], axis=0)
-    l1, l1_max, objective, n_active = (sums / len(of_folds)).tolist()
+    furthest = max(one.points for one in of_folds)
+    l1, l1_max = np.mean([(one.l1, one.l1_max) for one in of_folds if one.points == furthest], axis=0).tolist()
+    objective, n_active = np.mean([(one.objective, one.n_active) for one in of_folds], axis=0).tolist()
     gap = max(one.relative_gap for one in of_folds)
     return replace(report, l1=l1, l1_max=l1_max, objective=objective, n_active=math.ceil(n_active), relative_gap=gap)
 
@@ -496,11 +504,11 @@ def judged_by_folds(
         scores = np.array(list(map(scorer_of_refits(fit, scorer), refits)))
         points.append(FoldPoint(refits, scores, fit.report.copy()))
         del fit  # frees its memory before the next one allocates
-    report, losses = judged_together(points, held_out, tempered)
-    report = with_means(replace(report, points=like.points, left_out=list(like.left_out)), points)
-    if not is_small(report.n_active, learner.parsimony):
+    if not is_small(float(np.mean([point.report.n_active for point in points])), learner.parsimony):
         return None
-    return Verdict(report.with_strengths(like.strengths), losses)
+    report, losses = judged_together(points, held_out, tempered)
+    report = replace(report, points=like.points, left_out=list(like.left_out)).with_strengths(like.strengths)
+    return Verdict(report, losses)
 
 
 def mean_losses(losses: Sequence[np.ndarray], judge: Judge) -> list[MeanLoss]:

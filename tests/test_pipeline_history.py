@@ -17,6 +17,7 @@ from spacy.training import Example
 import spacy_graft
 from conftest import PATH, Record, component_of, make_examples, make_nlp, train_fully
 from spacy_graft.model.sparse_linear import snapshot_of
+from spacy_graft.pipeline import folds
 from spacy_graft.pipeline.history import STEP_TYPES
 
 
@@ -97,6 +98,26 @@ def test_fit_without_dev_records_what_folds_say_of_all_points(nlp: Language, exa
     (chosen,) = (record for record in points if record["l1_ratio"] == pytest.approx(last["l1_ratio"]))
     assert chosen["log_loss"] == last["log_loss"] == report.log_loss
     assert component.named_points["best"]["l1_ratio"] == pytest.approx(last["l1_ratio"])
+
+
+def test_folds_that_end_before_others_do_not_change_the_point(
+    nlp: Language, examples: list[Example], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A fold ends where its log-loss does not fall any more, and counts with its last point."""
+    own, n_points = folds.points_of_fold, []
+
+    def shortened(*args: Any) -> Any:
+        points = own(*args)
+        n_points.append(len(points))
+        return points if len(n_points) > 1 else points[:1]
+
+    monkeypatch.setattr(folds, "points_of_fold", shortened)
+    report = spacy_graft.fit(nlp, examples)
+    *points, last = component_of(nlp).history
+    (chosen,) = (record["step"] for record in points if record["log_loss"] == last["log_loss"])
+    assert len(n_points) > 1
+    assert report.points == chosen > 1
+    assert report.l1_ratio == pytest.approx(0.05 ** (chosen / PATH["steps"])) == points[chosen - 1]["l1_ratio"]
 
 
 def test_resumed_training_has_the_history_of_the_last_fit(train_records: list[Record]) -> None:
