@@ -245,6 +245,35 @@ def test_batches_that_go_to_a_point_one_after_the_other_have_its_model(in_batche
         assert resumed.to_dict()["report"] == alone.to_dict()["report"]
 
 
+def test_batches_go_to_no_point_beyond_the_last(in_batches):
+    """Where the path of the report had more points."""
+    seen, alone = paths_to(Report(points=11), steps=4)
+    assert alone.finished
+    assert alone.report.points == 4
+    assert alone.report.l1 == seen.report.l1
+    np.testing.assert_allclose(alone.solution().weights.toarray(), seen.solution().weights.toarray(), atol=1e-12)
+
+
+def test_batches_whose_first_point_is_too_large_stay_empty(in_batches):
+    """Also if it is seen after some batches have gone on to another one."""
+    seen, alone = paths_to(Report(points=4), steps=4, max_features=1)
+    assert alone.finished
+    assert alone.solution().weights.shape == (0, 20)
+    of_seen, of_alone = (fit.to_dict()["report"] for fit in (seen, alone))
+    assert of_alone == {**of_seen, "refit": alone.refit}
+
+
+def paths_to(like, **options):
+    """A path that has gone from point to point to its end, and one that has gone to the point of a report."""
+    data = data_of(*corpus())
+    seen, alone = (start(GraftingPath(l1_min_ratio=0.1, tol=1e-3, **options), data) for _ in range(2))
+    while not seen.finished:
+        seen.step()
+    for step in alone.steps_to(like):
+        step()
+    return seen, alone
+
+
 def test_a_refit_is_computed_once(in_batches, monkeypatch):
     texts, labels = corpus()
     calls = []

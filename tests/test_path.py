@@ -143,6 +143,18 @@ def test_a_strength_below_the_point_is_gone_to_again(corpus):
         assert passed_to(of_folds, Report(points=2)).report.l1 == pytest.approx(point)
 
 
+def test_the_path_of_a_report_may_have_had_more_points(corpus):
+    """Its settings have been changed since. The strength is that of the report, if that is below the last point."""
+    for ratio, reached in ((2.0, 1e-2), (0.9, 0.9e-2)):
+        path, _ = started(corpus, None)
+        like = replace(path.report, points=STEPS + 3, l1=ratio * 1e-2 * path.report.l1_max)
+        for step in path.steps_to(like):
+            step()
+        assert path.finished
+        assert path.report.points == STEPS
+        assert path.report.l1_ratio == pytest.approx(reached)
+
+
 @LIMITS
 def test_a_full_point_is_found_again_at_once(corpus, limit, n_tries, last):
     walked, _ = started(corpus, limit)

@@ -283,18 +283,18 @@ class BatchedPath(PointFit):
         What a batch needs at all L1 strengths, such as 1 / λ, is computed once for it, and not at each point. The model
         is the same but for last digits.
         """
-        while not self.finished and self.report.points < like.points:
+        while not self.finished and self.report.points <= self.last_before(like):
             yield partial(self.arrive, like)
 
     def arrive(self, like: Report) -> None:
         """Take the next part of the batches to a point; all of them to an earlier one if it has too many features."""
-        part, last = self.report.points, like.points
+        part, last = self.report.points, self.last_before(like) + 1
         begin, end = (len(self._kept) * k // last for k in (part, part + 1))
         reached = self._models_at(range(1, last + 1), begin, end)
         if reached is not None:
             self._take([*self._kept[:begin], *reached, *self._kept[end:]], part + 1, last)
             return
-        self._kept, self.report.points = self._empty, 0
+        self._take(self._empty, 0, 0)
         while not self.finished and self.report.points < last:
             self.step()
 

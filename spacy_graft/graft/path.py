@@ -62,7 +62,7 @@ class PathFit(StateFit):
 
     def last_before(self, like: Report) -> int:
         """The same, above the L1 strength of the report, whose model may have been full at a larger one."""
-        last = like.points - 1
+        last = super().last_before(like)
         while last > 0 and self.learner.l1_min_ratio ** (last / self.learner.steps) <= like.l1_ratio:
             last -= 1
         return last

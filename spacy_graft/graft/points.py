@@ -52,8 +52,8 @@ class PointFit(Reported, ABC):
             yield partial(self.arrive, like) if self.report.points == last else partial(self.pass_by, last)
 
     def last_before(self, like: Report) -> int:
-        """The number of the last point that is passed on the way to that of a report."""
-        return like.points - 1
+        """The number of the last point that is passed on the way to that of a report, whose path may have had more."""
+        return min(like.points, self.learner.n_points) - 1
 
     def solution(self) -> Solution:
         """The model of the present point, under :attr:`refit`."""
