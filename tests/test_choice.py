@@ -35,7 +35,7 @@ from spacy_graft.held_out import (
     parsimonious,
 )
 from spacy_graft.pipeline import fits, folds, training
-from spacy_graft.pipeline.choice import Trial, best_refit, named_points, trials_of
+from spacy_graft.pipeline.choice import Trial, best_refit, judged_points, named_points, trials_of
 from spacy_graft.pipeline.judging import held_out_of
 from spacy_graft.pipeline.targets import WEIGHT_KEY
 from spacy_graft.pipeline.training import Training
@@ -782,6 +782,7 @@ def test_a_last_step_that_repeats_the_chosen_one_is_no_point() -> None:
     points = [{"l1_ratio": 1.0 / k, "log_loss": loss, "n_active": 10 * k, **errors}
               for k, loss in enumerate((0.9, 0.5, 0.6), start=1)]  # fmt: skip
     assert named_points([*points, points[1]]) == named_points(points) == {"best": 1, "one_se": 1}
+    assert judged_points([*points, points[1]]) == judged_points(points) == [0, 1, 2]
 
 
 def test_labels_that_texts_do_not_tell_are_warned_of() -> None:

@@ -43,7 +43,8 @@ def path_command(
     output: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="Plot log-loss and score on dev against the number of features: .png, .svg or .pdf."
+            metavar="FILE",
+            help="Plot log-loss, and score on dev, against the number of features: .png, .svg or .pdf.",
         ),
     ] = None,
     format: FormatOption = None,
@@ -113,9 +114,12 @@ def plot_history(history: History, output: Path) -> bytes:
     """Plot log-loss and scores, as far as they are known, against the number of features; return the image."""
     if output.suffix.lower() not in IMAGE_SUFFIXES:
         raise CommandError(f"{output} is not one of {', '.join(IMAGE_SUFFIXES)}, the file formats of plots.")
-    judged, scored = ([step for step in history if step[key] is not None] for key in ("log_loss", "score"))
+    from ..pipeline.choice import judged_points
+
+    judged = [history[i] for i in judged_points(history)]
+    scored = [step for step in history if step["score"] is not None]
     if not judged and not scored:
-        raise CommandError("No step of the training was evaluated on dev: there is nothing to plot.")
+        raise CommandError("No step of the training was judged by held-out documents: there is nothing to plot.")
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
@@ -123,7 +127,7 @@ def plot_history(history: History, output: Path) -> bytes:
 
     figure = Figure(figsize=(7.0, 4.0), layout="constrained")
     losses = figure.subplots()
-    losses.set(xlabel="features", ylabel="log-loss on dev", xscale="log")
+    losses.set(xlabel="features", ylabel="log-loss of held-out documents", xscale="log")
     errors = [step["log_loss_error"] or 0.0 for step in judged]
     losses.errorbar([step["n_active"] for step in judged], [step["log_loss"] for step in judged], errors, fmt="o-")
     marks = sorted(

@@ -415,14 +415,21 @@ class Choice:
             )
 
 
-def named_points(history: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """Which of the steps of a training ``parsimony`` takes, by name; empty if none has a log-loss."""
+def judged_points(history: Sequence[Mapping[str, Any]]) -> list[int]:
+    """Which of the steps of a training held-out documents have judged, without those that are at the point of others.
+
+    Where the chosen model is not trained on dev as well, the last step repeats the point.
+    """
     by_strength: dict[float, int] = {}
     for i, step in enumerate(history):
         if step["log_loss"] is not None:
-            # Without retrain, the last step repeats the chosen one.
             by_strength.setdefault(round(step["l1_ratio"], 9), i)
-    judged = list(by_strength.values())
+    return list(by_strength.values())
+
+
+def named_points(history: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """Which of the steps of a training ``parsimony`` takes, by name; empty if none has a log-loss."""
+    judged = judged_points(history)
     if not judged:
         return {}
     errors = ("log_loss_error", "difference_error")

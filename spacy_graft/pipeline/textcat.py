@@ -573,7 +573,7 @@ class TextCatGraft(TrainablePipe):
 
     @property
     def named_points(self) -> dict[str, dict[str, Any]]:
-        """The steps of training that ``parsimony`` takes by dev alone: ``best`` and ``one_se``, the parsimonious one.
+        """The steps that ``parsimony`` takes by their log-loss: ``best`` and ``one_se``, the parsimonious one.
 
         Each is a dict of :attr:`history`. Empty if no step was judged by held-out documents.
         """
