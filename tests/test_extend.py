@@ -109,6 +109,29 @@ def test_a_model_without_features_is_extended() -> None:
     assert set(nlp("one1 two1").cats) == {"food", "music", "sport"}
 
 
+def test_an_edited_model_is_extended_to_its_point(train_records: list[Record]) -> None:
+    """Also if what is left tells much less, so that the same L1 strength is that of an earlier point."""
+    labels = [record["label"] for record in train_records]
+    noisy = [labels[number // 2 if number % 4 else number] for number in range(len(labels))]
+    records = [
+        {"text": f"{record['text']} is{label}", "label": label}
+        for record, label in zip(train_records, noisy, strict=True)
+    ]
+    nlp = train_fully(make_nlp(keep_corpus=True), records[:60])
+    component = component_of(nlp)
+    component.end_training()
+    component.edit(deny=[f"is{label}" for label in component.labels])
+    before = component.report
+    assert before is not None
+    nlp.update(make_examples(nlp, records[60:66]))
+    after = component.report
+    assert after is not None
+    assert after.points == before.points
+    share = 0.05 ** (1.0 / PATH["steps"])
+    assert after.l1_ratio == pytest.approx(share**after.points)
+    assert before.l1_ratio > share ** (before.points - 1)
+
+
 def test_an_extended_model_can_be_extended_again(train_records: list[Record], tmp_path: Path) -> None:
     nlp = train_fully(make_nlp(keep_corpus=True), train_records[:40])
     report = component_of(nlp).report

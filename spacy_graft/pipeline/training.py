@@ -657,7 +657,8 @@ class ResumedTraining(Training):
         is_path = isinstance(self.learner, GraftingPath)
         if is_path and like.points:
             self.course = Course(before.variant)
-            self.path_to(like)
+            # An edit keeps the L1 strength, which is another share of the l1_max under its constraints.
+            self.path_to(like if self.learner.constraints is None else replace(like, l1=0.0))
         else:
             for _ in self.steps():
                 pass
