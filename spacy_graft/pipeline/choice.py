@@ -418,11 +418,14 @@ class Choice:
 def judged_points(history: Sequence[Mapping[str, Any]]) -> list[int]:
     """Which of the steps of a training held-out documents have judged, without those that are at the point of others.
 
-    Where the chosen model is not trained on dev as well, the last step repeats the point.
+    Where the chosen model is not trained on dev as well, the last step repeats the point: with its log-loss, if a model
+    of all documents is full at another L1 strength than those of folds.
     """
     by_strength: dict[float, int] = {}
+    losses = [step["log_loss"] for step in history]
     for i, step in enumerate(history):
-        if step["log_loss"] is not None:
+        is_repeated = i == len(history) - 1 and losses[i] in losses[:i]
+        if losses[i] is not None and not is_repeated:
             by_strength.setdefault(round(step["l1_ratio"], 9), i)
     return list(by_strength.values())
 
