@@ -731,6 +731,24 @@ def test_path_is_plotted(pipeline: Path, tmp_path: Path, name: str, magic: bytes
     assert (tmp_path / name).read_bytes().startswith(magic)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("last", [HISTORY[-1], HISTORY[2] | {"l1_ratio": 0.2, "n_active": 1250}], ids=["dev", "folds"])
+def test_a_plot_marks_points_that_were_judged(
+    pipeline: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, last: dict[str, Any]
+) -> None:
+    """The chosen model of all documents, which repeats one of them, would be written over it."""
+    import matplotlib as mpl
+
+    from spacy_graft.pipeline.textcat import TextCatGraft
+
+    monkeypatch.setattr(TextCatGraft, "history", [*HISTORY[:-1], last])
+    with mpl.rc_context({"svg.fonttype": "none"}):
+        call("path", pipeline, "--output", tmp_path / "plot.svg")
+    plot = (tmp_path / "plot.svg").read_text(encoding="utf-8")
+    assert all(f">{mark}<" in plot for mark in ("best", "one_se"))
+    assert "chosen" not in plot
+
+
 @pytest.mark.usefixtures("history")
 def test_path_is_not_plotted_without_matplotlib(
     pipeline: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -116,7 +116,8 @@ def plot_history(history: History, output: Path) -> bytes:
         raise CommandError(f"{output} is not one of {', '.join(IMAGE_SUFFIXES)}, the file formats of plots.")
     from ..pipeline.choice import judged_points
 
-    judged = [history[i] for i in judged_points(history)]
+    numbers = judged_points(history)
+    judged = [history[i] for i in numbers]
     scored = [step for step in history if step["score"] is not None]
     if not judged and not scored:
         raise CommandError("No step of the training was judged by held-out documents: there is nothing to plot.")
@@ -130,9 +131,7 @@ def plot_history(history: History, output: Path) -> bytes:
     losses.set(xlabel="features", ylabel="log-loss of held-out documents", xscale="log")
     errors = [step["log_loss_error"] or 0.0 for step in judged]
     losses.errorbar([step["n_active"] for step in judged], [step["log_loss"] for step in judged], errors, fmt="o-")
-    marks = sorted(
-        (history[i]["n_active"], mark) for i, mark in marks_of(history).items() if history[i]["log_loss"] is not None
-    )
+    marks = sorted((history[i]["n_active"], mark) for i, mark in marks_of(history).items() if i in numbers)
     # Steps may be next to each other: names grow away from each other.
     sides = ("right", "left") if len(marks) == 2 else ("center",) * len(marks)
     for (place, mark), side in zip(marks, sides, strict=True):
