@@ -69,6 +69,23 @@ class Pair(NamedTuple):
 DocPair = Example | Pair
 
 
+class Held(NamedTuple):
+    """The documents of a corpus, replaced at once: Ctrl-C leaves none twice, and another thread counts none twice.
+
+    Attributes
+    ----------
+    parts : list of Documents
+    new : list of ReadDocument
+        The last documents, which are in no part yet.
+    new_keys : set of int
+        Fingerprints of these, as far as they have been asked for.
+    """
+
+    parts: list[Documents]
+    new: list[ReadDocument]
+    new_keys: set[int]
+
+
 class ExtractedCorpus:
     """Symbols and targets of the examples added so far; documents are not kept.
 
@@ -95,14 +112,13 @@ class ExtractedCorpus:
         ]
         #: The block whose symbols are the words that define document lengths; without one, lengths are kept.
         self._words = next((name for name, block in self.reading.items() if reads_words(block)), None)
-        self._parts: list[Documents] = []
-        self._new: list[ReadDocument] = []
-        #: Fingerprints of the parts, sorted, and of the new documents, both as far as they have been asked for.
+        self._held = Held([], [], set())
+        #: Fingerprints of the parts, sorted, as far as they have been asked for.
         self._keys = np.empty(0, np.uint64)
-        self._new_keys: set[int] = set()
 
     def __len__(self) -> int:
-        return sum(map(len, self._parts)) + len(self._new)
+        parts, new, _ = self._held
+        return sum(map(len, parts)) + len(new)
 
     def add(self, examples: Iterable[DocPair]) -> None:
         """Add examples: symbols and length of the predicted document, targets of the reference."""
@@ -136,10 +152,11 @@ class ExtractedCorpus:
     def documents(self) -> Documents:
         """All documents in one piece, in which the corpus keeps them from now on."""
         self._finish_part()
-        if len(self._parts) != 1:
+        parts, new, new_keys = self._held
+        if len(parts) != 1:
             empty = Documents.of([], self.reading, len(self.reader.labels), self.place)
-            self._parts = [Documents.joined(self._parts or [empty], self.place)]
-        return self._parts[0]
+            self._held = Held([Documents.joined(parts or [empty], self.place)], new, new_keys)
+        return self._held.parts[0]
 
     def some(self, rows: np.ndarray) -> ExtractedCorpus:
         """Some of the documents, by their numbers (int64)."""
@@ -193,17 +210,18 @@ class ExtractedCorpus:
     def _of_documents(self, parts: list[Documents]) -> ExtractedCorpus:
         """Other documents of the same blocks."""
         corpus = ExtractedCorpus(self.blocks, self.reader, self.place)
-        corpus._parts = parts
+        corpus._held = Held(parts, [], set())
         return corpus
 
     def _has_seen(self, key: int) -> bool:
-        if len(self._keys) < len(self) - len(self._new):
+        parts, new, new_keys = self._held
+        if len(self._keys) < sum(map(len, parts)):
             # Quick where few are new, since this sort takes advantage of order.
-            self._keys = np.sort(np.concatenate([part.keys for part in self._parts]), kind="stable")
+            self._keys = np.sort(np.concatenate([part.keys for part in parts]), kind="stable")
         # Here and not where a document is added, lest Ctrl-C come between both. Copies are noted again.
-        self._new_keys.update(document.key for document in self._new[len(self._new_keys) :])
+        new_keys.update(document.key for document in new[len(new_keys) :])
         place = int(np.searchsorted(self._keys, np.uint64(key)))
-        return key in self._new_keys or (place < len(self._keys) and int(self._keys[place]) == key)
+        return key in new_keys or (place < len(self._keys) and int(self._keys[place]) == key)
 
     def _fingerprint(self, example: DocPair, target: Target) -> int:
         """A 64-bit hash that is equal for examples with the same text, attributes and target, in every process.
@@ -226,16 +244,17 @@ class ExtractedCorpus:
     def _append(self, symbols: DocSymbols, target: Target, key: int) -> None:
         length = length_of_words(symbols[WORDS]) if self._words is None else 0
         by_name = {name: symbols[block] for name, block in self.reading.items()}
-        self._new.append(ReadDocument(by_name, target, length, key))
-        if len(self._new) == MOST_NEW:
+        self._held.new.append(ReadDocument(by_name, target, length, key))
+        if len(self._held.new) == MOST_NEW:
             self._finish_part()
 
     def _finish_part(self) -> None:
         """Turn the last documents into columns."""
-        if self._new:
-            parts, part = list(self._parts), Documents.of(self._new, self.reading, len(self.reader.labels), self.place)
+        parts, new, _ = self._held
+        if new:
+            parts, part = list(parts), Documents.of(new, self.reading, len(self.reader.labels), self.place)
             add_part(parts, part, len, lambda some: Documents.joined(some, self.place))
-            self._parts, self._new, self._new_keys = parts, [], set()  # at once, lest Ctrl-C leave them twice
+            self._held = Held(parts, [], set())
 
     def to_dict(self, strings: StringStore) -> dict[str, Any]:
         """Plain values and arrays, for :meth:`from_dict`; symbols that are hashes are written as strings.
