@@ -69,7 +69,7 @@ class Pair(NamedTuple):
 DocPair = Example | Pair
 
 
-class Held(NamedTuple):
+class Collected(NamedTuple):
     """The documents of a corpus, replaced at once: Ctrl-C leaves none twice, and another thread counts none twice.
 
     Attributes
@@ -112,12 +112,12 @@ class ExtractedCorpus:
         ]
         #: The block whose symbols are the words that define document lengths; without one, lengths are kept.
         self._words = next((name for name, block in self.reading.items() if reads_words(block)), None)
-        self._held = Held([], [], set())
+        self._collected = Collected([], [], set())
         #: Fingerprints of the parts, sorted, as far as they have been asked for.
         self._keys = np.empty(0, np.uint64)
 
     def __len__(self) -> int:
-        parts, new, _ = self._held
+        parts, new, _ = self._collected
         return sum(map(len, parts)) + len(new)
 
     def add(self, examples: Iterable[DocPair]) -> None:
@@ -152,11 +152,11 @@ class ExtractedCorpus:
     def documents(self) -> Documents:
         """All documents in one piece, in which the corpus keeps them from now on."""
         self._finish_part()
-        parts, new, new_keys = self._held
+        parts, new, new_keys = self._collected
         if len(parts) != 1:
             empty = Documents.of([], self.reading, len(self.reader.labels), self.place)
-            self._held = Held([Documents.joined(parts or [empty], self.place)], new, new_keys)
-        return self._held.parts[0]
+            self._collected = Collected([Documents.joined(parts or [empty], self.place)], new, new_keys)
+        return self._collected.parts[0]
 
     def some(self, rows: np.ndarray) -> ExtractedCorpus:
         """Some of the documents, by their numbers (int64)."""
@@ -210,11 +210,11 @@ class ExtractedCorpus:
     def _of_documents(self, parts: list[Documents]) -> ExtractedCorpus:
         """Other documents of the same blocks."""
         corpus = ExtractedCorpus(self.blocks, self.reader, self.place)
-        corpus._held = Held(parts, [], set())
+        corpus._collected = Collected(parts, [], set())
         return corpus
 
     def _has_seen(self, key: int) -> bool:
-        parts, new, new_keys = self._held
+        parts, new, new_keys = self._collected
         if len(self._keys) < sum(map(len, parts)):
             # Quick where few are new, since this sort takes advantage of order.
             self._keys = np.sort(np.concatenate([part.keys for part in parts]), kind="stable")
@@ -244,17 +244,17 @@ class ExtractedCorpus:
     def _append(self, symbols: DocSymbols, target: Target, key: int) -> None:
         length = length_of_words(symbols[WORDS]) if self._words is None else 0
         by_name = {name: symbols[block] for name, block in self.reading.items()}
-        self._held.new.append(ReadDocument(by_name, target, length, key))
-        if len(self._held.new) == MOST_NEW:
+        self._collected.new.append(ReadDocument(by_name, target, length, key))
+        if len(self._collected.new) == MOST_NEW:
             self._finish_part()
 
     def _finish_part(self) -> None:
         """Turn the last documents into columns."""
-        parts, new, _ = self._held
+        parts, new, _ = self._collected
         if new:
             parts, part = list(parts), Documents.of(new, self.reading, len(self.reader.labels), self.place)
             add_part(parts, part, len, lambda some: Documents.joined(some, self.place))
-            self._held = Held(parts, [], set())
+            self._collected = Collected(parts, [], set())
 
     def to_dict(self, strings: StringStore) -> dict[str, Any]:
         """Plain values and arrays, for :meth:`from_dict`; symbols that are hashes are written as strings.
