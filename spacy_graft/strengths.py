@@ -49,9 +49,7 @@ def first_strengths(learner: Any) -> dict[str, float]:
     return {"vectors_ridge": 0.0} if has_none else {}
 
 
-def is_better_strength(
-    strength: float, found: Judged, chosen: Judged, held_out: Judge, more_vectors: bool = False
-) -> bool:
+def is_better_strength(strength: float, found: Judged, chosen: Judged, held_out: Judge, more_vectors: bool) -> bool:
     """Whether a strength is chosen over the best so far: its log-loss must be lower; for 0, no higher.
 
     Word vectors, and weaker ridges, under which they say more, must lower it by :data:`WORTH_VECTORS` standard errors

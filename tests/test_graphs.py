@@ -1082,7 +1082,7 @@ def test_several_graphs_of_a_config(wndb: Path, sentiment: Path, tmp_path: Path)
         (
             MergedGraphs,
             {"graphs": {"a": WordNet()}, "weights": {"b": 1.0}},
-            "weights must be numbers by name of 'a', but are {'b': 1.0}",
+            "weights must be numbers by the names of graphs, 'a', but are {'b': 1.0}",
         ),
         (MergedGraphs, {"graphs": {"a": WordNet()}, "weights": [1.0]}, r"weights must be numbers .* but are \[1.0\]"),
         (MergedGraphs, {"graphs": {"a": WordNet()}, "weights": {"a": -1.0}}, "weights.a must be a number"),

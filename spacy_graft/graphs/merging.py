@@ -51,7 +51,8 @@ class MergedGraphs:
         factors: Any = self.weights or {}
         if not isinstance(factors, dict) or not factors.keys() <= self.graphs.keys():
             raise ValueError(
-                f"MergedGraphs: weights must be numbers by name of {listed(self.graphs)}, but are {factors!r}"
+                f"MergedGraphs: weights must be numbers by the names of graphs, {listed(self.graphs)}, but are "
+                f"{factors!r}"
             )
         check_flags("MergedGraphs", normalise=self.normalise)
         check_numbers("MergedGraphs", **{f"weights.{name}": factor for name, factor in factors.items()})
