@@ -43,17 +43,17 @@ def rows_of(path: Path) -> list[Record]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").split("\n") if line]
 
 
-def converted(records: list[Record], name: str, folder: Path, *options: str) -> list[Record]:
+def converted(records: list[Record], name: str, folder: Path) -> list[Record]:
     """The records after a way to another form and back."""
     source = write_jsonl(folder / "source.jsonl", records)
-    call("convert", source, folder / name, *options)
-    call("convert", folder / name, folder / "back.jsonl", *options)
+    call("convert", source, folder / name, *(["--lang", "xx"] if name.endswith(".spacy") else []))
+    call("convert", folder / name, folder / "back.jsonl")
     return rows_of(folder / "back.jsonl")
 
 
 @pytest.mark.parametrize("name", FORMS)
 def test_texts_and_labels_come_back(name: str, tmp_path: Path) -> None:
-    assert converted(RECORDS, name, tmp_path, "--lang", "xx") == RECORDS[: len(TEXTS)]
+    assert converted(RECORDS, name, tmp_path) == RECORDS[: len(TEXTS)]
 
 
 def test_a_folder_has_a_folder_for_each_label(tmp_path: Path) -> None:
@@ -65,7 +65,7 @@ def test_a_folder_has_a_folder_for_each_label(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", FORMS)
 def test_several_labels_come_back(name: str, tmp_path: Path) -> None:
-    assert converted(SEVERAL, name, tmp_path, "--lang", "xx") == SEVERAL
+    assert converted(SEVERAL, name, tmp_path) == SEVERAL
 
 
 def test_one_label_in_a_list_is_one_label(tmp_path: Path) -> None:
@@ -102,13 +102,13 @@ def test_weights_of_documents_are_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", FORMS)
 def test_an_empty_text_without_labels_comes_back(name: str, tmp_path: Path) -> None:
     records = [{"text": "x", "label": ["a"]}, {"text": "", "label": []}, {"text": "y", "label": ["a", "b"]}]
-    assert [record["text"] for record in converted(records, name, tmp_path, "--lang", "xx")] == ["x", "", "y"]
+    assert [record["text"] for record in converted(records, name, tmp_path)] == ["x", "", "y"]
 
 
 @pytest.mark.parametrize("name", FORMS)
 def test_a_label_that_no_text_has_is_kept(name: str, tmp_path: Path) -> None:
     records = [{"text": f"t{k}", "label": {"a": float(k % 2), "b": 0.0}} for k in range(3)]
-    found = converted(records, name, tmp_path, "--lang", "xx")
+    found = converted(records, name, tmp_path)
     assert [record["label"] for record in found] == [record["label"] for record in records]
 
 
@@ -197,6 +197,12 @@ def test_ids_of_some_documents_are_refused(tmp_path: Path) -> None:
     assert (tmp_path / "c.spacy").exists()
 
 
+@pytest.mark.parametrize("option", [("--lang", "de"), ("--id-field", "number")])
+def test_options_of_documents_of_spacy_are_refused_elsewhere(option: tuple[str, str], tmp_path: Path) -> None:
+    source = write_jsonl(tmp_path / "c.jsonl", RECORDS)
+    assert f"{option[0]} has no effect unless OUT ends in .spacy." in refusal(source, tmp_path / "c.csv", *option)
+
+
 def test_what_cannot_be_read_or_written_is_said(tmp_path: Path) -> None:
     source = write_jsonl(tmp_path / "c.jsonl", RECORDS)
     assert "must end in .jsonl, " in refusal(source, tmp_path / "c.json")
@@ -235,6 +241,8 @@ def test_ids_of_documents_of_spacy_may_be_left_out(tmp_path: Path) -> None:
 def test_a_table_has_no_unpaired_surrogates(tmp_path: Path) -> None:
     source = write_jsonl(tmp_path / "source.jsonl", [RECORDS[0], RECORDS[1] | {"note": "a\ud800"}])
     assert "Document 2, 'note': the string has an unpaired surrogate" in refusal(source, tmp_path / "c.csv")
+    source = write_jsonl(tmp_path / "key.jsonl", [{**RECORDS[0], "n\ud800": 1}])
+    assert "The key 'n\\ud800' has an unpaired surrogate" in refusal(source, tmp_path / "c.csv")
     call("convert", source, tmp_path / "c.jsonl")
 
 

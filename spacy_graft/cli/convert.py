@@ -16,7 +16,15 @@ import typer
 
 from ..files import TABLE_ENDINGS, delimiter_by_name, json_text, write_whole, writing, writing_folder
 from ..messages import count, listed, listed_in_part, unpaired_surrogate
-from .common import CommandError, blank_pipeline, check_overwriting, print_message, refuse_own_input, refuse_within
+from .common import (
+    CommandError,
+    blank_pipeline,
+    check_overwriting,
+    print_message,
+    refuse_options,
+    refuse_own_input,
+    refuse_within,
+)
 from .corpora import is_single, labelled_corpus
 from .inputs import CORPUS_HELP, JSONL_SUFFIXES, STANDARD_INPUT, IdFieldOption, LabelFieldOption, TextFieldOption
 from .progress import status_line, with_count
@@ -35,6 +43,7 @@ spacy-graft convert train.spacy train.tsv --label-field topic
 
 
 def convert_command(
+    context: typer.Context,
     source: Annotated[str, typer.Argument(metavar="IN", help=CORPUS_HELP)],
     output: Annotated[
         str,
@@ -56,6 +65,8 @@ def convert_command(
     have if they are IN as well; folders keep none.
     """
     write = writer_of(output, lang, id_field)
+    if not output.lower().endswith(".spacy"):
+        refuse_options(context, "lang", "id_field", why="unless OUT ends in .spacy")
     refuse_own_input(output, source)
     refuse_within(output, source)
     check_overwriting(output, force)
@@ -191,6 +202,9 @@ def write_table(texts: ConvertedTexts, path: Path, delimiter: str) -> None:
     from ..pipeline.contents import cell_of_labels
 
     keys = texts.summary.keys
+    for key in keys:
+        if (surrogate := unpaired_surrogate(key)) is not None:
+            raise CommandError(f"The key {key!r} has {surrogate}, which a table cannot have. Choose JSON lines.")
     with writing(path) as file, as_text(file) as lines:
         rows = csv.writer(lines, delimiter=delimiter)
         rows.writerow(keys)
