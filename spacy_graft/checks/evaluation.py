@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from itertools import chain
 from types import SimpleNamespace
@@ -24,14 +24,18 @@ from ..pipeline.targets import COMPLETE_KEY, SUM_TOLERANCE, is_complete, sum_of_
 from ..pipeline.textcat import TextCatGraft, TextCatGraftMultilabel
 
 
-def confusion_matrix(columns: LabelColumns) -> list[list[int]]:
-    """Count documents by gold label (rows) and predicted label (columns); those without a label are left out."""
-    n_labels = columns.right.shape[1]
+def confusion_counts(columns: LabelColumns, labels: Sequence[str]) -> list[dict[str, Any]]:
+    """Count documents by gold and predicted label, where there are any; those without a label are left out.
+
+    There are at most as many counts as documents, whatever the number of labels.
+    """
     labelled = columns.right.any(axis=1)
-    counts = np.zeros((n_labels, n_labels), np.int64)
-    np.add.at(counts, (columns.right[labelled].argmax(axis=1), columns.predicted[labelled].argmax(axis=1)), 1)
-    found: list[list[int]] = counts.tolist()
-    return found
+    pairs = np.stack([columns.right[labelled].argmax(axis=1), columns.predicted[labelled].argmax(axis=1)], axis=1)
+    distinct, counts = np.unique(pairs, axis=0, return_counts=True)
+    return [
+        {"gold": labels[gold], "predicted": labels[predicted], "documents": n}
+        for (gold, predicted), n in zip(distinct.tolist(), counts.tolist(), strict=True)
+    ]
 
 
 def calibration_metrics(columns: LabelColumns, exclusive: bool) -> dict[str, Any]:
@@ -182,7 +186,7 @@ def evaluate(nlp: Language, component: TextCatGraft, examples: Iterable[Example]
         "report": report.to_dict() if report else None,
     }
     if component.exclusive:
-        metrics["confusion"] = {"labels": list(component.labels), "counts": confusion_matrix(columns)}
+        metrics["confusion"] = confusion_counts(columns, component.labels)
     if isinstance(component, TextCatGraftMultilabel):
         metrics["thresholds"] = component.thresholds
     return metrics

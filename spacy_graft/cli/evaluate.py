@@ -137,25 +137,26 @@ def score_table(metrics: dict[str, Any]) -> Table:
 
 def confusion_table(metrics: dict[str, Any]) -> Table:
     """Make a table of the confusion matrix; with many labels, of the most frequent errors."""
-    labels, counts = metrics["confusion"]["labels"], metrics["confusion"]["counts"]
+    labels, counts = list(metrics["by_label"]), metrics["confusion"]
     if len(labels) > MAX_MATRIX_LABELS:
-        return frequent_errors(labels, counts)
+        return frequent_errors(counts)
+    documents = {(one["gold"], one["predicted"]): one["documents"] for one in counts}
     numbers = [str(number) for number, _ in enumerate(labels, start=1)]
     table = make_table("Confusion matrix", "", "gold \\ predicted", *numbers, numbers=numbers)
     table.padding = (0, 0)
     for column in table.columns[2:]:
         column.min_width = 3
-    for number, label, row in zip(numbers, labels, counts, strict=True):
-        add_row(table, number, label, *(str(n) if n else "." for n in row))
+    for number, gold in zip(numbers, labels, strict=True):
+        add_row(table, number, gold, *(str(documents.get((gold, predicted), ".")) for predicted in labels))
     return table
 
 
-def frequent_errors(labels: list[str], counts: list[list[int]]) -> Table:
+def frequent_errors(counts: list[dict[str, Any]]) -> Table:
     """Make a table of the most frequent pairs of different gold and predicted labels."""
-    pairs = [(-counts[i][j], i, j) for i in range(len(labels)) for j in range(len(labels)) if i != j and counts[i][j]]
+    errors = [one for one in counts if one["gold"] != one["predicted"]]
     table = make_table("Most frequent errors", "gold", "predicted", "documents", numbers=["documents"])
-    for negative, gold, predicted in sorted(pairs)[:MAX_MATRIX_LABELS]:
-        add_row(table, labels[gold], labels[predicted], -negative)
+    for one in sorted(errors, key=lambda one: -one["documents"])[:MAX_MATRIX_LABELS]:
+        add_row(table, one["gold"], one["predicted"], one["documents"])
     return table
 
 
