@@ -457,13 +457,32 @@ def test_the_file_of_a_new_owner_is_not_taken_for_that_of_the_dead(tmp_path, mon
 
 
 def test_one_process_at_a_time_forgets_the_dead(tmp_path):
+    fcntl = pytest.importorskip("fcntl")
     folder = on_disk.IndexFolder(SharedFolder("index", tmp_path))
-    (folder.path / "owner.forgotten").mkdir(parents=True)
+    folder.path.mkdir()
     (folder.path / "owner.json").write_text(json.dumps({"pid": 2**80, "host": on_disk.this_host()}))
-    with (
-        pytest.raises(ValueError, match="Another process, or another thread of this one, builds an index"),
-        folder.owned(),
-    ):
+    with (folder.path / "owner.json").open("rb+") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with (
+            pytest.raises(ValueError, match="Another process, or another thread of this one, builds an index"),
+            folder.owned(),
+        ):
+            pass
+    with folder.owned():
+        pass
+
+
+def test_a_process_that_is_killed_while_it_forgets_the_dead_does_not_leave_the_folder_locked(tmp_path):
+    folder = on_disk.IndexFolder(SharedFolder("index", tmp_path))
+    folder.path.mkdir()
+    (folder.path / "owner.json").write_text(json.dumps({"pid": 2**80, "host": on_disk.this_host()}))
+    program = (
+        "import os, sys\nfrom pathlib import Path\nfrom spacy_graft.index.on_disk import IndexFolder\n"
+        "from spacy_graft.index.storage import SharedFolder\nPath.unlink = lambda *_, **__: os._exit(7)\n"
+        "with IndexFolder(SharedFolder('index', Path(sys.argv[1]))).owned():\n    pass\n"
+    )
+    assert subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=False).returncode == 7
+    with folder.owned():
         pass
 
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from functools import lru_cache, partial
+from os.path import samestat
 from pathlib import Path
 from shutil import disk_usage
 from threading import Lock
@@ -21,7 +22,7 @@ import numpy as np
 
 from ..digests import digest_of
 from ..extract.streams import Empty, Stream
-from ..files import reason_of, write_new, write_whole, writing
+from ..files import has_lock, reason_of, write_new, write_whole, writing
 from . import kernels
 from .columns import column_numbers
 from .ngrams import ANY_LENGTH, NgramIndex
@@ -189,21 +190,16 @@ class IndexFolder:
     def _forget_dead(owner: Path) -> None:
         """Delete the owner file of a process of this machine that is no longer running.
 
-        One process at a time does so, and reads the file again: that of the dead may have been deleted by another
-        process since, which has its own there now.
+        One process at a time does so, which has its lock (a process that is killed leaves none), and reads the file
+        again: that of the dead may have been deleted by another process since, which has its own there now.
         """
         if not is_of_dead(owner):
             return
-        guard = owner.with_suffix(".forgotten")
-        try:
-            guard.mkdir()
-        except FileExistsError:
-            return
-        try:
-            if is_of_dead(owner):
-                owner.unlink(missing_ok=True)
-        finally:
-            guard.rmdir()
+        # Where it cannot be deleted, the error of a locked folder names it. It is open for writing, since some file
+        # systems lock no other files.
+        with suppress(OSError), owner.open("rb+") as file:
+            if has_lock(file) and samestat(os.fstat(file.fileno()), owner.stat()) and is_of_dead(owner):
+                owner.unlink()
 
 
 class ShardFolder:
