@@ -28,7 +28,7 @@ from .item_model import (
     warn_of_unused_options,
     warn_unless_converged,
 )
-from .matrices import numbered_groups
+from .matrices import is_real_number, numbered_groups
 from .messages import listed, warn
 from .metrics import grouped_softmax
 from .options import LARGEST_VALUE
@@ -399,13 +399,14 @@ class Groups:
             raise ValueError(f"y must have one dimension, a number for each candidate, but has the shape {y.shape}.")
         if len(y) != n:
             raise ValueError(f"There are {n:,} candidates, but y has {len(y):,} values: give one for each candidate.")
-        allowed = (y >= 0) & (y <= LARGEST_VALUE) if y.dtype.kind in "biuf" else np.zeros(n, np.bool_)
+        allowed = np.array([is_real_number(value) and 0 <= value <= LARGEST_VALUE for value in y.tolist()], np.bool_)
         if not allowed.all():
             first = int(np.argmin(allowed))
             raise ValueError(
                 f"y must have a number of at least 0 for each candidate: 1 if it is correct, else 0. That of candidate "
                 f"{first} is {y.tolist()[first]!r:.60}. The largest is {LARGEST_VALUE:g}."
             )
+        y = y.astype(np.float64)
         totals = np.bincount(self.numbers, y, len(self.names))
         if n and not totals.any():
             raise ValueError(f"No candidate is correct: all {n:,} values of y are 0. Give the correct ones a 1.")
@@ -447,10 +448,12 @@ class Groups:
 
 
 def targets_of(y: Any) -> np.ndarray:
-    """Return the values of targets."""
+    """Return the values of targets; as they are, unless all of them are numbers."""
     require_targets(y)
     # An array of objects may have numbers in it.
-    return np.asarray(np.asarray(y).tolist() if hasattr(y, "__array__") else list(y))
+    given = np.asarray(y).tolist() if hasattr(y, "__array__") else list(y)
+    values = np.asarray(given)
+    return values if values.dtype.kind in "biuf" else np.asarray(given, object)
 
 
 def contributions_of(

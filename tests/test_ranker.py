@@ -350,6 +350,9 @@ def test_pseudo_maximal_features_have_no_optimal_weight(sets, separated):
         (MATRIX, BEST * -1.0, GROUPS, "a number of at least 0 for each candidate"),
         (MATRIX, BEST * np.nan, GROUPS, "a number of at least 0 for each candidate"),
         (MATRIX, ["yes"] * 100, GROUPS, "a number of at least 0 for each candidate.* That of candidate 0 is 'yes'"),
+        (MATRIX, [*BEST[:-1].tolist(), "no"], GROUPS, "That of candidate 99 is 'no'"),
+        (MATRIX, [*BEST[:-1].tolist(), None], GROUPS, "That of candidate 99 is None"),
+        (MATRIX, [*BEST[:-1].astype(int).tolist(), 10**400], GROUPS, "That of candidate 99 is 1000"),
         (MATRIX, np.ones(100), np.arange(100), "no group has two candidates"),
         (MATRIX[:0], [], [], "no group has two candidates"),
         *(
