@@ -14,7 +14,7 @@ import scipy.sparse
 from .estimator_files import checked_values
 from .estimators import DataConversionWarning
 from .graft.memory import has_many_labels, require_memory_for
-from .matrices import is_missing, is_real_number, require_readable
+from .matrices import as_floats, is_missing, is_real_number, require_readable
 from .messages import listed, warn
 from .model.table import damaged_model
 from .options import as_python
@@ -267,7 +267,7 @@ def indicator_of(y: Any, multilabel: bool) -> np.ndarray | scipy.sparse.csr_arra
     if not isinstance(values, np.ndarray) or values.ndim != 2:
         return None
     if values.dtype.kind == "O" and all(map(is_real_number, values.flat)):
-        values = values.astype(np.float64)  # as pandas has columns that may lack some
+        values = as_floats(values)  # as pandas has columns that may lack some
     if values.dtype.kind not in "biuf":
         return None
     if values.shape[1] < least:

@@ -516,7 +516,7 @@ def example_weights(sample_weight: Sequence[float] | np.ndarray | None, n: int) 
     try:
         given = sample_weight if hasattr(sample_weight, "__array__") else list(sample_weight)
         weights = np.asarray(given, np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"sample_weight must have a number for each document: {error}.") from error
     allowed = (weights == 0.0) | ((weights >= SMALLEST_WEIGHT) & (weights <= LARGEST_VALUE))
     if weights.shape != (n,):

@@ -104,7 +104,7 @@ def as_matrix(documents: Any) -> scipy.sparse.csr_array:
             f"column for each."
         )
     try:
-        matrix = scipy.sparse.csr_array(values.astype(np.float64))
+        matrix = scipy.sparse.csr_array(as_floats(values))
     except (TypeError, ValueError) as error:
         wrong = next(entry for entry in values.flat if not is_convertible(entry))
         raise TypeError(f"Values must be numbers, but X has {wrong!r:.60}: {error}") from error
@@ -113,10 +113,18 @@ def as_matrix(documents: Any) -> scipy.sparse.csr_array:
     return matrix
 
 
+def as_floats(values: Any) -> Any:
+    """A matrix in float64."""
+    try:
+        return values.astype(np.float64)
+    except OverflowError:
+        return np.vectorize(number_of, [np.float64])(values)
+
+
 def is_convertible(value: Any) -> bool:
     """Whether a value can be a number."""
     try:
-        float(value)
+        number_of(value)
     except (TypeError, ValueError):
         return False
     return True
@@ -215,10 +223,16 @@ def item_matrix(
 
 
 def number_of(value: Any) -> float:
-    """A value as a number; a TypeError or ValueError if it is none, also for strings that look like one."""
+    """A value as a number; a TypeError or ValueError if it is none, also for strings that look like one.
+
+    An integer that is too large for one is infinite, which is refused with its document.
+    """
     if isinstance(value, str | bytes):
         raise TypeError(f"{value!r} is a string")
-    return float(value)
+    try:
+        return float(value)
+    except OverflowError:
+        return np.inf if value > 0 else -np.inf
 
 
 def require_readable(name: str, values: Any) -> None:

@@ -945,6 +945,25 @@ def test_rows_are_lists_or_tuples_of_numbers():
         GraftClassifier().fit([[1, 2], [3], [1, 4, 5]], ["A", "B", "A"])
 
 
+@pytest.mark.parametrize(
+    ("X", "where"),
+    [
+        ([{"a": 1}, {"b": -(10**400)}], "Document 1 has -inf in item 'b'"),
+        ([[1, 0], [0, 10**400]], "Document 1 has inf in column 1"),
+        (pd.DataFrame({"a": [10**400, 1]}), "Document 0 has inf in item 'a'"),
+    ],
+)
+def test_integers_that_are_no_float_are_refused(X: object, where: str) -> None:
+    with pytest.raises(ValueError, match=f"{where}. Input X contains infinity or a value too large"):
+        GraftClassifier().fit(X, ["A", "B"])
+    with pytest.raises(ValueError, match="sample_weight must have a number for each document: int too large"):
+        GraftClassifier().fit([["a"], ["b"]], ["A", "B"], sample_weight=[1, 10**400])
+    with pytest.raises(ValueError, match="document 1 has inf in column 0"):
+        GraftClassifier(multilabel=True).fit([["a"], ["b"]], np.array([[1, 0], [10**400, 1]], object))
+    with pytest.raises(TypeError, match=r"Values must be numbers, but X has \[\]"):
+        GraftClassifier().fit(pd.DataFrame({"a": [10**400, []]}), ["A", "B"])
+
+
 @pytest.mark.parametrize("y", ["AB", {0: "A", 1: "B"}])
 def test_labels_are_no_string_and_no_mapping(y: object):
     with pytest.raises(ValueError, match="y must be a list with the labels of each document"):
