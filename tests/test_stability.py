@@ -278,6 +278,15 @@ def test_a_model_without_stable_features_has_intercepts_only() -> None:
     np.testing.assert_allclose(model.predict_proba(matrix), 0.5, atol=1e-6)
 
 
+def test_halves_select_nothing_where_nothing_separates_the_labels_of_all_documents() -> None:
+    """Their path ends at an L1 strength of 0, which is none for halves, whose labels can be separated."""
+    learner = GraftingPath(steps=2, **SAMPLED)
+    model = GraftTextClassifier(learner, analyzer="word").fit(["a b", "a b", "b", "b"] * 2, ["-", "+"] * 4)
+    assert model.features() == []
+    assert model.report_.l1 == 0.0
+    assert model.report_.stability["selected_per_half"] == 0.0
+
+
 # Refusals
 
 

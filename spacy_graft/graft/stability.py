@@ -24,7 +24,7 @@ from .grafting import GraftingFit
 from .model_state import ModelState, pair_weights_by_label
 from .path import PathFit
 from .refits import ACCURACY, Minimum, Refits
-from .rounds import Rounds
+from .rounds import NO_GRADIENT, Rounds
 from .solution import Solution, Stability
 
 #: Share of the bootstrap samples whose weights an interval has.
@@ -209,7 +209,8 @@ class HalfSamples:
             example_weights=np.where(half, data.example_weights, 0.0),
         )
         rounds = Rounds(of_half, self._settings)
-        if rounds.trainable:
+        # Where no feature separates the labels of all documents, a path has no L1 strength, but for rounding.
+        if rounds.trainable and self._l1 > NO_GRADIENT * rounds.state.initial:
             rounds.optimise(self._l1, self._n_best)
         return identities(rounds.state)
 
