@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -185,6 +186,28 @@ def test_what_takes_a_denial_back_is_no_exception_from_later_ones(edits, deny, a
     for edit in edits:
         component.edit(**edit)
     assert (component.constraints.deny, component.constraints.allow) == (deny, allow)
+
+
+@pytest.mark.parametrize(
+    ("allowed", "denied"), [(["goa*"], "goal"), (["words::salt", "g*"], "words::goal"), (["*"], "*::goal")]
+)
+def test_a_name_that_an_earlier_edit_allows_is_not_denied_in_vain(allowed, denied):
+    """Exceptions are from all denials, so that an edit would have said that it was made, and changed nothing."""
+    _, component = trained()
+    component.edit(allow=allowed)
+    before = component.to_bytes()
+    with pytest.raises(ValueError, match=rf"{re.escape(repr(denied))} is denied, but {re.escape(repr(allowed[-1]))}"):
+        component.edit(deny=[denied])
+    assert component.to_bytes() == before
+    component.edit(deny=[denied, allowed[-1]])
+    assert "goal" not in weights_of(component)
+
+
+def test_a_name_is_denied_in_the_blocks_where_it_is_not_allowed():
+    _, component = trained()
+    component.edit(allow=["words::dru*"])
+    component.edit(deny=["drums"])
+    assert (component.constraints.deny, component.constraints.allow) == (("drums",), ("words::dru*",))
 
 
 def test_a_pipeline_trains_again_from_its_saved_config(tmp_path):

@@ -205,7 +205,7 @@ class Constraints:
         Raises
         ------
         ValueError
-            If a lock is taken back that there is not.
+            If a lock is taken back that there is not, or a name is denied that an earlier exception allows.
         """
         held = [(name, label) for name, label, _ in self.locks]
         for name, label, weight in later.locked:
@@ -224,12 +224,21 @@ class Constraints:
         exceptions = (
             text for text in allow_later if text not in self.deny or any(map(Pattern(text).may_overlap, others))
         )
-        return Constraints(
+        both = Constraints(
             deny=deny,
             allow=[*(text for text in self.allow if text not in later.deny), *exceptions],
             signs={label: sign for label, sign in signs.items() if sign != "any"},
             locked=[(*pair, weight) for pair, weight in locked.items() if weight is not None],
         )
+        for one in later.denied:
+            # Exceptions are from all denials: this one would change nothing. Products have none.
+            if one.literal is not None and not one.is_product and both.denial_of(one.block, one.literal) is None:
+                by = next(text for text in both.allow if Pattern(text).may_overlap(one))
+                raise ValueError(
+                    f"Constraints: {one.text!r} is denied, but {by!r} allows it. Deny {by!r} too, and allow by other "
+                    f"names what else it has allowed."
+                )
+        return both
 
     def check(self, owner: str, labels: Collection[str], blocks: Collection[str]) -> None:
         """Raise a ValueError if there is no such label or block, or a product is allowed."""
