@@ -25,7 +25,7 @@ from conftest import WORDS, make_examples, make_nlp, make_records
 from spacy_graft import GraftClassifier, Grafting, GraftingPath, GraftTextClassifier
 from spacy_graft.cli.app import app
 from spacy_graft.extract.ends import shown
-from spacy_graft.portable.scorer import END_SYMBOL, ExportedModel
+from spacy_graft.portable.scorer import END_SYMBOL, ExportedModel, lowered
 
 node = pytest.mark.skipif(shutil.which("node") is None, reason="needs Node")
 
@@ -187,6 +187,18 @@ def test_letters_whose_complements_matter_are_lower_cased() -> None:
     assert not set("gtu").intersection(*model.get_feature_names_out())
     scores = np.array([scorer_of(model).scores(read) for read in reads])
     assert bits(scores[:, 1] - scores[:, 0]) == bits(model.decision_function(reads))
+
+
+def test_a_sigma_is_lower_cased_without_a_copy_of_the_text() -> None:
+    """A copy for each would take minutes in a book in capitals."""
+
+    class Uncopied(str):
+        def __getitem__(self, key: Any) -> str:
+            assert isinstance(key, int)
+            return super().__getitem__(key)
+
+    table = {"letters": {"Ο": "ο"}, "cased": [ord("Ο"), ord("Ο"), ord("Σ"), ord("Σ")], "ignored": [ord("'"), ord("'")]}
+    assert "".join(lowered(Uncopied("ΟΣ ΟΣΟ'Σ' Σ'ΣΟ '"), table)[0]) == "ος οσο'ς' σ'σο '"
 
 
 def test_bytes_that_are_no_text() -> None:

@@ -190,8 +190,8 @@ def lowered(text: str, table: dict[str, Any] | None) -> tuple[list[str], list[in
 
 def ends_word(text: str, place: int, table: dict[str, Any]) -> bool:
     """Whether there is a cased letter before a sigma and none after it, apart from what is ignored."""
-    sides = (reversed(text[:place]), iter(text[place + 1 :]))
-    before, after = (next((c for c in side if not is_in(table["ignored"], c)), "") for side in sides)
+    sides = range(place - 1, -1, -1), range(place + 1, len(text))
+    before, after = (next((text[k] for k in side if not is_in(table["ignored"], text[k])), "") for side in sides)
     return is_in(table["cased"], before) and not is_in(table["cased"], after)
 
 
