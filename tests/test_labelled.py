@@ -53,6 +53,14 @@ def test_labels_that_are_not_given_are_known_to_be_absent(blank: Language) -> No
     ]
 
 
+def test_labels_in_sets_have_the_same_order_in_every_process(blank: Language) -> None:
+    """As the component has them in the order in which they appear; that of lists stays."""
+    names = [f"label {k:02}" for k in range(30)]
+    for pairs in ([("x", {*names})], [("x", frozenset(names[:15])), ("y", {*names})]):
+        assert list(cats_of(examples_of(blank, pairs))[0]) == names
+    assert list(cats_of(examples_of(blank, [("x", names[::-1])]))[0]) == names[::-1]
+
+
 def test_an_integer_is_the_name_of_a_label(blank: Language) -> None:
     """As in the reader of files; a list of them may be a number for each label."""
     assert cats_of(examples_of(blank, ["x", "y", "z"], [1, np.int64(0), "a"])) == [

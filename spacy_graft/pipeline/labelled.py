@@ -184,7 +184,9 @@ def checked_labels(number: int, value: Any) -> list[str] | dict[str, float]:
     """The labels of a document as a list or a dict."""
     if not isinstance(value, bool) and isinstance(value, Integral):
         return [str(value)]  # but a list of integers may say of every label whether it applies
-    found = [value] if isinstance(value, str) else list(value) if isinstance(value, Iterable) else [value]
+    found = [value] if isinstance(value, str) or not isinstance(value, Iterable) else list(value)
+    if isinstance(value, set | frozenset):
+        found.sort(key=str)  # the order of sets differs by process, and that of the component's labels follows
     for label in found:
         if isinstance(label, str):
             if (surrogate := unpaired_surrogate(label)) is not None:
