@@ -306,6 +306,17 @@ def test_bytes_of_every_value(container):
     np.testing.assert_array_equal(by_length.predict_proba([container(text)]), by_length.predict_proba([text]))
 
 
+def test_items_of_a_view_may_be_of_several_bytes():
+    """They were taken for bytes where an explanation looks for places, and for fewer than there are."""
+    every = bytes(range(256))
+    documents = [b" " * ((i + 2) % 4) + every[i:] + (b"\x00\r" if i % 2 else b"\r\x00") for i in range(40)]
+    model = fitted("byte", documents, [i % 2 for i in range(40)])
+    views = [memoryview(document).cast("i") for document in documents]
+    explained = model.explain(views[:2])
+    assert [one.to_dict() for one in explained] == [one.to_dict() for one in model.explain(map(bytes, views[:2]))]
+    assert explained[0].best.contributions
+
+
 def test_strings_are_bytes_of_utf_8():
     texts = [text.replace("o", "ö") for text in TEXTS]
     model = fitted("byte", [text.encode() for text in texts])

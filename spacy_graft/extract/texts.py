@@ -304,6 +304,8 @@ class TextBytes(SequenceReader):
         return f"{BEGIN_SIGN if names[0] == TEXT_END else ''}{written}{END_SIGN if names[-1] == TEXT_END else ''}"
 
     def offsets(self, document: Any) -> np.ndarray:
+        if not isinstance(document, str):
+            document = bytes_of(document)  # items of a view can be of several bytes
         places = np.arange(len(document), dtype=np.int64)
         if isinstance(document, str):
             places = np.repeat(places, [len(bytes_of(character)) for character in document])
