@@ -309,6 +309,19 @@ def test_a_label_is_added_to_a_trained_model(
     assert right.mean() > 0.9
 
 
+def test_of_three_labels_none_is_the_positive_one(train_records: list[Record]) -> None:
+    """The overview of a model would have shown it alone, as of two labels."""
+    nlp = make_nlp(keep_corpus=True)
+    nlp.config["initialize"]["components"]["textcat_graft"] = {"positive_label": "food"}
+    spacy_graft.fit(nlp, [(one["text"], one["label"]) for one in train_records if one["label"] != "sport"])
+    component = component_of(nlp)
+    assert component.cfg["positive_label"] == "food"
+    assert component.overview().count("<section") == 1
+    component.add_label("sport")
+    assert component.cfg["positive_label"] is None
+    assert component.overview().count("<section") == 3
+
+
 def test_a_copy_after_a_label_was_added_can_be_extended(train_records: list[Record]) -> None:
     """A copy does not have the training, but it has the corpus, with all labels."""
     nlp = train_fully(make_nlp(keep_corpus=True), train_records[:60])

@@ -175,6 +175,8 @@ class TextCatGraft(TrainablePipe):
                 self.training = self._resumed_training(f"The label {label!r} cannot be added")
             extended = self._snapshot_with_label() if self.is_initialized else None
             self.cfg["labels"] = [*self.labels, label]
+            if self.exclusive:
+                self.cfg["positive_label"] = None  # which is one of two labels
             if extended is not None:
                 self.model.attrs[SNAPSHOT] = extended
             if self.training is not None:
