@@ -519,10 +519,12 @@ def test_constraints_that_a_config_cannot_hold_are_kept_with_the_component(tmp_p
     assert spacy.load(tmp_path).get_pipe("textcat_graft").constraints.deny == ("*$*",)
 
 
-@pytest.mark.parametrize("n_labels", [2, 3])
-def test_weights_are_counted_as_in_training(n_labels):
+@pytest.mark.filterwarnings("ignore:.*No training document is positive for 'never'")
+@pytest.mark.parametrize(("n_labels", "more"), [(2, []), (3, []), (2, ["never"])])
+def test_weights_are_counted_as_in_training(n_labels, more):
     labels = sorted({record["label"] for record in RECORDS})[:n_labels]
     nlp = make_nlp(learner=L1)
+    nlp.config["initialize"]["components"]["textcat_graft"] = {"labels": labels + more}
     spacy_graft.fit(nlp, [(record["text"], record["label"]) for record in RECORDS if record["label"] in labels])
     component = nlp.get_pipe("textcat_graft")
     gone, before = component.features()[0], component.report

@@ -176,7 +176,10 @@ def pruned(component: TextCatGraft, report: Report, constraints: Constraints, la
     kept = np.array([not is_denied(snapshot, k, constraints) for k in range(len(features))], np.bool_)
     if kept.all():
         raise ValueError(f"[{component.name}] No feature is denied by {listed(later.names)}: nothing is removed.")
-    n_pairs = sum(map(len, entries(snapshot.weights[kept])))
+    rows = [dict(row) for row in entries(snapshot.weights[kept])]
+    # Two labels that exclude each other share one weight, where all others have no documents.
+    are_shared = component.exclusive and len(set().union(*rows)) == 2 and not any(sum(row.values()) for row in rows)
+    n_pairs = sum(map(len, rows))
     new = replace(
         report.copy(),
         duality_gap=inf,
@@ -186,8 +189,7 @@ def pruned(component: TextCatGraft, report: Report, constraints: Constraints, la
         difference_error=None,
         converged=False,
         n_active=int(kept.sum()),
-        # Two labels that exclude each other share one weight.
-        n_pairs=n_pairs // 2 if component.exclusive and snapshot.n_labels == 2 else n_pairs,
+        n_pairs=n_pairs // 2 if are_shared else n_pairs,
         constraints=constraints.to_dict(),
     )
     return StepModel(some_features(snapshot, kept), new)
