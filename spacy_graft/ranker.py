@@ -399,7 +399,10 @@ class Groups:
             raise ValueError(f"y must have one dimension, a number for each candidate, but has the shape {y.shape}.")
         if len(y) != n:
             raise ValueError(f"There are {n:,} candidates, but y has {len(y):,} values: give one for each candidate.")
-        allowed = np.array([is_real_number(value) and 0 <= value <= LARGEST_VALUE for value in y.tolist()], np.bool_)
+        if y.dtype.kind == "O":
+            allowed = np.array([is_real_number(value) and 0 <= value <= LARGEST_VALUE for value in y], np.bool_)
+        else:
+            allowed = (y >= 0) & (y <= LARGEST_VALUE)
         if not allowed.all():
             first = int(np.argmin(allowed))
             raise ValueError(
