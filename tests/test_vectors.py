@@ -63,6 +63,7 @@ def test_word2vec_and_fasttext_files(tmp_path, ending):
         (["a 1 2", "b 1 1e99"], 2, "too large"),
         (["a 1 2", ""], 2, "there are 0"),
         (["a"], 1, "a word and its numbers"),
+        (["New York 1 2", "a 1 2"], 1, "'York' is no number. If words have spaces, put a line before"),
         (["1 " + "9" * 30, "a 1"], 1, "the numbers of words and columns that it gives are too large"),
         (["9" * 5000 + " 2", "a 1 2"], 1, "are too large"),
         (["3 2", "a 1 2", "b 1 2"], None, "has 2 words, but its first line says 3: it is cut off"),
@@ -149,6 +150,42 @@ def test_binary_files_that_are_refused(tmp_path, data, problem):
     with pytest.raises(ValueError, match=problem) as caught:
         read_binary_vectors(path)
     assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize("end", [b"", b"\n"])
+@pytest.mark.parametrize(
+    ("word", "vector"),
+    [
+        ("New York", [0.25, 2.0, -1.0]),
+        ("in a", [0.5, 0.0, 1.0]),
+        ("x 10", [1.0, 4.0, 2.0]),
+        ("of the", [1.0, 2.0, 8.0]),
+    ],
+)
+def test_words_with_spaces_in_binary_files_are_seen(tmp_path, word, vector, end):
+    """They are read as shorter ones, with letters as numbers and numbers as letters of the next word."""
+    path = tmp_path / "w.bin"
+    for place in range(3):
+        words, vectors = list(SPACELESS), VECTORS.copy()
+        words[place], vectors[place] = word, vector
+        path.write_bytes(binary(words, vectors, end=end))
+        with pytest.raises(ValueError, match=r"w\.bin.* a word has a space|w\.bin, word .* one before it has a space"):
+            read_binary_vectors(path)
+
+
+@pytest.mark.parametrize(
+    ("word", "end_of_vector", "problem"),
+    [
+        ("a york", b"0AAA0", r"word 1: 'a' has a number of the size 2.9e\+26"),
+        ("a b", b"\0?", "word 2: .* has a line end or a NUL"),
+    ],
+)
+def test_numbers_that_are_read_as_letters(tmp_path, word, end_of_vector, problem):
+    """What tells words with spaces in files without line ends, if the bytes of the numbers are UTF-8."""
+    vector = np.frombuffer(bytes(12 - len(end_of_vector)) + end_of_vector, "<f4")
+    (tmp_path / "w.bin").write_bytes(binary((word, "c"), [vector, VECTORS[0]], first=b"2 3"))
+    with pytest.raises(ValueError, match=problem):
+        read_binary_vectors(tmp_path / "w.bin")
 
 
 def test_binary_files_that_are_damaged_in_compressed_form_or_missing(tmp_path):

@@ -1,7 +1,8 @@
 """Word vectors in binary files of word2vec, compressed or not.
 
 The first line has the numbers of words and of columns. For each word follow its UTF-8, a space, and its numbers as
-little-endian float32; some programs write a line end after them.
+little-endian float32; some programs write a line end after them. A word with a space cannot be told from a shorter one:
+what comes after the space is read as numbers, and the end of its vector as the beginning of the next word.
 """
 
 from __future__ import annotations
@@ -20,6 +21,13 @@ from .word_vectors import WordVectors
 
 #: Digits that a number of the first line has at the most, and bytes of a number.
 LARGEST_DIGITS, NUMBER_BYTES = len(str(LARGEST_COUNT)), 4
+#: Larger numbers, whose squares no float32 holds, are letters that were read as numbers.
+LARGEST_NUMBER = 2.0**64
+#: After an error that a word with a space may have caused.
+NO_SPACES = (
+    "The file is damaged, or this word or one before it has a space, which this format cannot hold. In that case write "
+    "a text file, whose first line is the numbers of words and of columns (spacy_graft.TextVectors.v1)."
+)
 
 
 @graft_vectors("spacy_graft.BinaryVectors.v1")
@@ -42,7 +50,8 @@ def read_binary_vectors(path: Path) -> WordVectors:
     FileNotFoundError
         If there is no such file.
     ValueError
-        If the file is no such file, damaged or cut off, a number is not finite, or a word is not UTF-8 or there twice.
+        If the file is no such file, damaged or cut off, a number is not finite or far too large, or a word is not UTF-8
+        or there twice, or has a line end or a NUL. Most words with a space are seen by this.
     """
     data = decompressed_bytes(path)
     n_words, n_columns, end = sizes_of(path, data)
@@ -58,8 +67,13 @@ def read_binary_vectors(path: Path) -> WordVectors:
     if data[end : end + 2] not in (b"", b"\n"):
         raise ValueError(
             f"{path} goes on after the {n_words:,} words that its first line says: it is damaged, or a text file "
-            f"(spacy_graft.TextVectors.v1)."
+            f"(spacy_graft.TextVectors.v1), or a word has a space, which this format cannot hold."
         )
+    largest = np.maximum(vectors.max(axis=1), -vectors.min(axis=1))
+    if (is_too_large := (largest > LARGEST_NUMBER) & np.isfinite(largest)).any():
+        number = int(is_too_large.argmax())
+        problem = f"{words[number]!r} has a number of the size {largest[number]:.2g}. {NO_SPACES}"
+        raise BadLineError(path, number + 1, problem, "word")
     return WordVectors(tuple(words), vectors, str(path))
 
 
@@ -95,8 +109,10 @@ def sizes_of(path: Path, data: bytes) -> tuple[int, int, int]:
 
 
 def decoded(path: Path, number: int, word: bytes) -> str:
-    """The word with this number; a BadLineError if it is not UTF-8."""
+    """The word with this number; a BadLineError if it is not UTF-8, or has bytes of numbers or of a line before it."""
+    if b"\n" in word or b"\0" in word:
+        raise BadLineError(path, number, f"{word!r} has a line end or a NUL. {NO_SPACES}", "word")
     try:
         return word.decode()
     except UnicodeDecodeError as error:
-        raise BadLineError(path, number, f"not UTF-8: {error}.", "word") from error
+        raise BadLineError(path, number, f"not UTF-8: {error}. {NO_SPACES}", "word") from error

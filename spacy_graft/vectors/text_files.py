@@ -57,6 +57,10 @@ def read_text_vectors(path: Path) -> WordVectors:
         n_columns, lines = len(header) - 1, chain([first], lines)
     if n_columns < 1:
         raise BadLineError(path, 1, "a word and its numbers are expected, separated by spaces.")
+    if n_words is None and not is_decimal(header[1]):
+        problem = f"a word and its numbers are expected, separated by spaces, but {header[1]!r} is no number."
+        remedy = "If words have spaces, put a line before all words, with the numbers of words and of columns."
+        raise BadLineError(path, 1, f"{problem} {remedy}")
     words, rows = [], []
     for number, line in lines:
         word, row = parsed(path, number, line, n_columns)
