@@ -504,6 +504,15 @@ def test_labels_from_init_labels_are_taken(nlp: Language, examples: list[Example
     assert min(cats, key=cats.__getitem__) == "war"
 
 
+@pytest.mark.parametrize("kind", [set, frozenset])
+def test_labels_in_a_set_have_the_same_order_in_every_process(
+    nlp: Language, examples: list[Example], kind: type
+) -> None:
+    names = ["food", "music", "sport", *(f"x{k:02}" for k in range(30))]
+    component_of(nlp).initialize(lambda: examples, labels=kind(names))
+    assert list(component_of(nlp).labels) == names
+
+
 def test_labels_added_by_hand_come_first(nlp: Language, examples: list[Example]) -> None:
     component = component_of(nlp)
     assert component.add_label("sport") == 1

@@ -362,6 +362,8 @@ class TextCatGraft(TrainablePipe):
             raise TypeError(Errors.E930.format(method=f"{type(self).__name__}.initialize", obj=type(get_examples)))
         if isinstance(labels, str):
             labels = initialization.labels_of_string(self.name, labels)
+        elif isinstance(labels, set | frozenset):
+            labels = sorted(labels, key=str)  # their order differs by process, and the model with it
         self.require_lasting_words()
         if nlp is not None:
             require_batch_size(nlp)
