@@ -206,8 +206,12 @@ def test_a_name_that_an_earlier_edit_allows_is_not_denied_in_vain(allowed, denie
 def test_a_name_is_denied_in_the_blocks_where_it_is_not_allowed():
     _, component = trained()
     component.edit(allow=["words::dru*"])
-    component.edit(deny=["drums"])
+    with pytest.warns(UserWarning, match=r"'drums' is denied, but 'words::dru\*' allows what the model has of it"):
+        component.edit(deny=["drums"])
+    assert "drums" in weights_of(component)
     assert (component.constraints.deny, component.constraints.allow) == (("drums",), ("words::dru*",))
+    component.edit(deny=["drums", "words::dru*"])
+    assert "drums" not in weights_of(component)
 
 
 def test_a_pipeline_trains_again_from_its_saved_config(tmp_path):

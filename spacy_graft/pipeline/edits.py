@@ -79,6 +79,7 @@ def edited(
             raise ValueError(f"[{component.name}] {cause(learner, model.report, len(training.corpus))}")
     else:
         model = pruned(component, report, constraints, later)
+    warn_of_exceptions(component, constraints, later)
     features = features_of(model.snapshot, component.labels, model.report.n_documents)
     after = features_by_key(model.snapshot, features)
     edit = Edit(others(before, after), others(after, before), model.report)
@@ -115,6 +116,22 @@ def report_to_edit(component: TextCatGraft, later: Constraints, resolve: bool) -
     if not (later.deny or later.allow or later.signs or later.locked):
         raise ValueError(f"[{component.name}] There is nothing to edit. Give deny, allow, signs or lock.")
     return component.report
+
+
+def warn_of_exceptions(component: TextCatGraft, constraints: Constraints, later: Constraints) -> None:
+    """Warn if exceptions in some blocks allow all features of the model that one name is to deny."""
+    snapshot = snapshot_of(component.model)
+    for one in later.denied:
+        if one.literal is None or not constraints.allow:
+            continue
+        alone = Constraints(deny=[one.text])
+        named = [k for k in range(snapshot.features.n_features) if is_denied(snapshot, k, alone)]
+        if named and not any(is_denied(snapshot, k, constraints) for k in named):
+            by = listed(has.text for has in constraints.allowed if has.matches(one.literal))
+            warn(
+                f"[{component.name}] {one.text!r} is denied, but {by} allows what the model has of it, which stays. To "
+                f"remove it, deny {by} too, and allow by other names what else it has allowed."
+            )
 
 
 def training_corpus(
