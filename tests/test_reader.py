@@ -350,6 +350,19 @@ def test_a_column_without_a_name_is_none(tmp_path: Path, blank: Language) -> Non
         list(JsonlCorpus(path, id_field="")(blank))
 
 
+@pytest.mark.parametrize("name", ["[id]", "{id}", "[]"])
+def test_a_table_whose_first_column_begins_with_a_bracket(tmp_path: Path, blank: Language, name: str) -> None:
+    """It is none of JSON lines; these may have any name, and the name of the column among their values."""
+    for suffix, delimiter in (("csv", ","), ("tsv", "\t")):
+        path = write(tmp_path / f"c.{suffix}", f"{name}{delimiter}text\n1{delimiter}x\n")
+        (example,) = JsonlCorpus(path, label_field=None, id_field=name)(blank)
+        assert (example.predicted.text, example.reference.user_data[ID_KEY]) == ("x", "1")
+    path = write_jsonl(tmp_path / "c.csv", [{"text": "a,text,b"}, {"text": "x"}])
+    assert [example.predicted.text for example in JsonlCorpus(path, label_field=None)(blank)] == ["a,text,b", "x"]
+    with pytest.raises(BadLineError, match="line 1: not JSON"):
+        list(JsonlCorpus(write(path, '{"text": "x"\n'))(blank))
+
+
 def test_columns_of_id_and_weight(tmp_path: Path, blank: Language) -> None:
     path = write(tmp_path / "c.csv", "text,label,key,counts\nx,a,k1,2\ny,b,k2,0.5\n")
     docs = [example.reference for example in JsonlCorpus(path, id_field="key", weight_field="counts")(blank)]

@@ -110,7 +110,7 @@ def content_of(path: Path, text_field: str) -> Content:
 
     A file is JSON lines if it begins with a bracket, spaCy's documents if with the mark of zlib, and a table if its
     first line has the name of the column of texts. A name that ends in .csv or .tsv makes it one as well, so that the
-    error about the missing column can be clear.
+    error about the missing column can be clear; if it begins with a bracket, only with this column, and without JSON.
 
     Raises
     ------
@@ -131,13 +131,14 @@ def content_of(path: Path, text_field: str) -> Content:
     is_table = delimiter_by_name(path) is not None
     if is_table and not line:
         raise ValueError(f"{path} is empty. Its first line must name the columns.")
-    if line.removeprefix(UTF8_MARK).lstrip().startswith((b"{", b"[")) or not (line or is_table):
+    has_bracket = line.removeprefix(UTF8_MARK).lstrip().startswith((b"{", b"["))
+    if (has_bracket and not (is_table and not is_json(line))) or not (line or is_table):
         return Content(Form.jsonl)
     headers = header_cells(path, number, line) if is_table or is_utf8(line) else {}
     for delimiter, cells in headers.items():
         if text_field in cells:
             return Content(Form.table, delimiter)
-    if is_table:
+    if is_table and not has_bracket:
         cells = [cell[:LONGEST_SHOWN] for cell in max(headers.values(), key=len)]
         raise BadLineError(
             path,
@@ -169,6 +170,15 @@ def is_utf8(line: bytes) -> bool:
     try:
         line.decode()
     except UnicodeDecodeError:
+        return False
+    return True
+
+
+def is_json(line: bytes) -> bool:
+    """Whether a line is JSON."""
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
         return False
     return True
 
