@@ -67,7 +67,8 @@ class Report:
     n_documents : int
         Training documents, or of a ranker training candidates.
     n_columns, n_active, n_pairs : int
-        Distinct columns of the space; features in the model; weights in the model.
+        Distinct columns of the space; features in the model; weights in the model before a refit, which gives exclusive
+        labels a weight for each feature. Two exclusive labels share one.
     min_df : dict of str to int
         The frequency cut-off of each block.
     seconds : dict of str to float
