@@ -10,11 +10,12 @@ import pandas as pd
 import pytest
 import scipy.sparse
 
-from spacy_graft import CoordinateAscent, GraftClassifier, Grafting, GraftingPath, GraftRanker
+from spacy_graft import CoordinateAscent, GraftClassifier, Grafting, GraftingPath, GraftRanker, GraftTextClassifier
 from spacy_graft.extract.characters import CharacterNgrams
 from spacy_graft.extract.combinations import Combinations
 from spacy_graft.extract.tokens import TokenNgrams
 from spacy_graft.model.sealing import seal, unseal
+from spacy_graft.model.table import pack_message, unpack_message
 
 ITEMS = [["not", "good"], ["good"], ["not", "long"], ["long"]] * 10
 LABELS = ["-", "+", "+", "-"] * 10
@@ -191,6 +192,26 @@ def test_altered_files_are_refused(change, tmp_path):
     path.write_bytes(pickle.dumps(print))
     with pytest.raises(ValueError, match="damaged"):
         GraftClassifier.load(path)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "documents", "message"),
+    [
+        (GraftTextClassifier(Grafting(l1=0.1), analyzer="byte"), TEXTS, "two hexadecimal digits"),
+        (GraftClassifier(Grafting(l1=0.1)), ITEMS, "an item of block .* has two names"),
+    ],
+)
+def test_longest_names_that_are_none_are_refused(estimator, documents, message, tmp_path):
+    """They are shown only, so that the model would predict, and its features could not be listed."""
+    path = tmp_path / "model.graft"
+    estimator.fit(documents, ["+", "+", "-", "-"] * 10).save(path)
+    parts, _ = unseal(path.read_bytes())
+    model = unpack_message(parts["model"])
+    table = unpack_message(model["features"])
+    table["longest"][0] = [*table["longest"][0], "xyz"]
+    path.write_bytes(seal({**parts, "model": pack_message({**model, "features": pack_message(table)})}))
+    with pytest.raises(ValueError, match=rf"model\.graft: .*{message}"):
+        type(estimator).load(path)
 
 
 def test_a_folder_is_no_estimator(tmp_path):

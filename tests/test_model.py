@@ -495,6 +495,7 @@ TABLES: list[tuple[Callable[[dict[str, Any]], Any], str]] = [
         r"4 symbols in block 'shapes', .* allows 3 \(max_length",
     ),
     (lambda table: table["ngrams"].__setitem__(5, ["ab"]), "single characters, but one is 'ab'"),
+    (lambda table: table["longest"].__setitem__(5, ["a", "ab"]), "single characters, but one is 'ab'"),
 ]
 
 

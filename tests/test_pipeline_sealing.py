@@ -255,6 +255,10 @@ def changed_cfg(component: TextCatGraft, **changes: Any) -> bytes:
         ({"labels": 3}, "must be strings that are not empty"),
         ({"labels": ["food"]}, "weights for 3 labels, but the component has 1 labels"),
         ({"positive_label": 5}, "The positive label is 5, but must be a string"),
+        (
+            {"positive_label": "drums"},
+            "The positive label is 'drums', but must be a string, one of the labels: 'food', ",
+        ),
         ({"threshold": True}, "The threshold is True, but it must be a number from 0 to 1"),
         ({"threshold": "0.5"}, "The threshold is '0.5'"),
         ({"threshold": 1.5}, "The threshold is 1.5"),

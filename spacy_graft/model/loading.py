@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -192,9 +193,14 @@ def check_features(
             ngrams = [features.ngrams[row] for row in rows.tolist()]
             check_lengths(name, block, ngrams)
             symbols_of(block, ngrams, strings)
+            # The longest n-grams are shown only: their names are to be those of symbols, but not to be kept.
+            shown = dict.fromkeys(chain.from_iterable(features.longest[row] for row in rows.tolist()))
+            symbols_of(block, [tuple(shown)], type(strings)())
         else:
             for row in rows.tolist():
                 check_members(name, block, features.members[row], blocks)
+                if features.longest[row] != features.ngrams[row]:
+                    raise damaged_model(f"an item of block {name!r} has two names")
             terms = {features.terms(row): row for row in rows.tolist()}
             check_vocabularies(ItemMatcher.build(terms, blocks, strings).tables, vocabularies, blocks)
 

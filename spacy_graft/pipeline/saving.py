@@ -374,8 +374,11 @@ def check_cfg(component: TextCatGraft, cfg: Any) -> None:
         raise ValueError(f"[{component.name}] The settings are {cfg!r:.100}, but must have {listed(sorted(needed))}.")
     check_labels(component.name, cfg["labels"])
     check_common_threshold(component.name, cfg["threshold"])
-    if not isinstance(cfg.get("positive_label"), str | None):
-        raise ValueError(f"[{component.name}] The positive label is {cfg['positive_label']!r}, but must be a string.")
+    if (positive := cfg.get("positive_label")) is not None and positive not in cfg["labels"]:
+        raise ValueError(
+            f"[{component.name}] The positive label is {positive!r}, but must be a string, one of the labels: "
+            f"{listed(cfg['labels'])}."
+        )
     if not component.exclusive:
         check_thresholds(component.name, cfg["thresholds"], cfg["labels"])
     if cfg.get("constraints") is not None:
