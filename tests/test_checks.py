@@ -65,6 +65,11 @@ def test_all_names_can_be_imported() -> None:
 # check_corpus
 
 
+def test_documents_that_are_no_examples_are_named() -> None:
+    with pytest.raises(ValueError, match=r"Document 1 is \('coal', 'mining'\) \(tuple\).*Example.from_dict"):
+        check_corpus([("coal", "mining")], [])  # type: ignore[list-item]
+
+
 def test_a_good_corpus_has_no_findings(examples: list[Example], dev: list[Example]) -> None:
     report = check_corpus(iter(examples), iter(dev))
     assert isinstance(report, checks.CorpusReport)

@@ -609,6 +609,8 @@ def test_bad_teachers_and_texts(pipeline: Language) -> None:
         spacy_graft.distil(nlp, examples, TEXTS, right, weights=3)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"numbers from 0 to 1e\+12"):
         spacy_graft.distil(nlp, examples, TEXTS, right, weights=[-1.0])
+    with pytest.raises(ValueError, match="must be a list of numbers"):  # to check an iterator would leave nothing of it
+        spacy_graft.distil(nlp, examples, TEXTS, right, weights=iter([1.0]))  # type: ignore[arg-type]
     for store in ("", ".", 5):
         with pytest.raises(ValueError, match=f"store must be the path of a file, but is {store!r}"):
             spacy_graft.distil(nlp, examples, TEXTS, right, store=store)  # type: ignore[arg-type]

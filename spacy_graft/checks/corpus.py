@@ -13,6 +13,7 @@ from spacy.training import Example
 
 from ..extract.unread import document_text
 from ..messages import count, listed
+from ..pipeline.labelled import only_examples
 from ..pipeline.targets import ID_KEY, PLACE_KEY, check_cats, is_annotated, is_complete, positive_labels, sum_to_one
 
 #: Labels of fewer training documents are reported.
@@ -141,6 +142,11 @@ def check_corpus(
     -------
     CorpusReport
 
+    Raises
+    ------
+    ValueError
+        If a document is no Example.
+
     Examples
     --------
     >>> report = check_corpus(train, dev)
@@ -181,7 +187,8 @@ class SplitReader:
 
     def read(self, examples: Iterable[Example]) -> SplitReport:
         labels: dict[str, None] = {}
-        for number, example in enumerate(examples, start=1):
+        remedy = "The documents of check_corpus are Examples: make them with nlp.make_doc and Example.from_dict."
+        for number, example in enumerate(only_examples(examples, remedy), start=1):
             labels.update(dict.fromkeys(example.reference.cats))
             self._add(example.reference, number, f"{self.report.name} {example_name(example, number)}")
         self.report.labels = list(labels)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -197,7 +197,7 @@ def check_arguments(
         )
     if teacher is nlp:
         raise ValueError("The teacher and the student are the same pipeline. Train a new one, such as spacy.blank().")
-    if not isinstance(weights, Iterable) or not all(is_strength(weight) or weight == 0.0 for weight in weights):
+    if not isinstance(weights, Collection) or not all(is_strength(weight) or weight == 0.0 for weight in weights):
         raise ValueError(
             f"The weights of soft labels must be a list of numbers from 0 to {LARGEST_STRENGTH:g}, but are {weights!r}."
         )
