@@ -1111,6 +1111,15 @@ def test_debug_data_refuses(tmp_path: Path, broken: Path) -> None:
     assert "JsonlCorpus.v1 needs a path" in refused("debug-data", CONFIG)
     paths = ("--paths.train", broken, "--paths.dev", broken)
     assert f"{broken}, line 2: not UTF-8" in refused("debug-data", CONFIG, *paths)
+    assert "JsonlCorpus.v1 needs a path" in refused("debug-data", CONFIG, "--paths.train", "", *paths[2:])
+    # spaCy goes on with the whole section, or with all.
+    for option, value, problem in (
+        ("--training.max_steps", "x", "Config validation error max_steps Input should be a valid integer"),
+        ("--training.train_corpus", "corpora.nope", "corpora -> nope not a valid section reference: corpora.nope"),
+        ("--training.train_corpus", "nope", "KeyError: 'nope'"),
+        ("--components.textcat_graft.nope", "x", "textcat_graft -> nope unexpected argument: 'nope'"),
+    ):
+        assert refused("debug-data", CONFIG, *paths, option, value).endswith(problem)
     call("debug-data", CONFIG, "--nonsense", code=2)
     call("debug-data", CONFIG, "nonsense", code=2)
 

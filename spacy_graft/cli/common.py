@@ -220,7 +220,14 @@ def text_of_error(error: OSError) -> str:
 
 
 def text_of_any(error: Exception) -> str:
-    """What an error says; of one that names a key that is missing, and nothing else, its kind as well."""
+    """What an error says; of one that names a key that is missing, and nothing else, its kind as well.
+
+    Errors of configs go on with a whole section, or with all of them.
+    """
+    from thinc.api import ConfigValidationError
+
+    if isinstance(error, ConfigValidationError):
+        error = ConfigValidationError.from_error(error, show_config=False)
     return f"{type(error).__name__}: {error}" if isinstance(error, KeyError) else str(error)
 
 

@@ -20,6 +20,7 @@ from .common import (
     config_pipeline,
     make_table,
     print_result,
+    text_of_any,
 )
 
 if TYPE_CHECKING:
@@ -137,7 +138,7 @@ def read_config(path: Path, context: typer.Context, code: Path | None) -> tuple[
         training = registry.resolve(settings["training"], schema=ConfigSchemaTraining)
         readers = resolve_dot_names(settings, [training["train_corpus"], training["dev_corpus"]])
     except Exception as error:  # registered functions can raise anything
-        raise CommandError(f"{path}: {error}") from error
+        raise CommandError(f"{path}: {text_of_any(error)}") from error
     for reader in readers:
         if isinstance(reader, JsonlCorpus):
             reader.lazy = False  # The checks look at tokens.

@@ -83,7 +83,7 @@ class JsonlCorpus:
     Raises
     ------
     ValueError
-        If ``path`` is None, ``limit`` no integer of at least 0, ``part`` another one, or ``lazy`` or ``sparse``
+        If ``path`` is None or "", ``limit`` no integer of at least 0, ``part`` another one, or ``lazy`` or ``sparse``
         neither true nor false; in iteration, if documents are lazy and another component is trained, or there are too
         few for two parts.
     BadLineError
@@ -104,7 +104,7 @@ class JsonlCorpus:
         part: str | None = None,
         sparse: bool = False,
     ) -> None:
-        if path is None:
+        if path is None or path == "":  # which would be the current folder
             wanted = "--paths.train train.jsonl --paths.dev dev.jsonl"
             if label_field is None:
                 wanted = "--paths.unlabelled more.jsonl"
