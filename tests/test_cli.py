@@ -1289,6 +1289,10 @@ def test_a_damaged_pipeline(pipeline: Path, tmp_path: Path) -> None:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(file.read_bytes()[:-50] if file.name == "model" else file.read_bytes())
     assert "cannot be loaded" in refused("report", tmp_path)
+    config = (tmp_path / "config.cfg").read_text(encoding="utf-8")
+    (tmp_path / "config.cfg").write_text(config.replace("keep_corpus = ", "nope = "), encoding="utf-8")
+    # Without the section.
+    assert refused("report", tmp_path).endswith("textcat_graft -> nope unexpected argument: 'nope'")
 
 
 def test_a_pipeline_with_a_component_of_ones_own(fitted: Language, texts: Path, tmp_path: Path) -> None:

@@ -220,15 +220,17 @@ def text_of_error(error: OSError) -> str:
 
 
 def text_of_any(error: Exception) -> str:
-    """What an error says; of one that names a key that is missing, and nothing else, its kind as well.
+    """What an error says; of one that names a key that is missing, and nothing else, its kind as well."""
+    return f"{type(error).__name__}: {error}" if isinstance(error, KeyError) else str(without_sections(error))
 
-    Errors of configs go on with a whole section, or with all of them.
-    """
+
+def without_sections(error: Exception) -> Exception:
+    """The error; one of a config without what it goes on with, a whole section or all of them."""
     from thinc.api import ConfigValidationError
 
     if isinstance(error, ConfigValidationError):
-        error = ConfigValidationError.from_error(error, show_config=False)
-    return f"{type(error).__name__}: {error}" if isinstance(error, KeyError) else str(error)
+        return ConfigValidationError.from_error(error, show_config=False)
+    return error
 
 
 def is_somewhere() -> bool:
@@ -318,7 +320,8 @@ def any_pipeline(model: str) -> Language:
         nlp = spacy.load(model)
         require_batch_size(nlp)
     except Exception as error:  # files can be damaged in any way
-        raise CommandError(f"{model} cannot be loaded: {type(error).__name__}: {error}") from error
+        problem = f"{type(error).__name__}: {without_sections(error)}"
+        raise CommandError(f"{model} cannot be loaded: {problem}") from error
     take_long_texts(nlp)
     return nlp
 
