@@ -404,6 +404,14 @@ def test_the_source_of_the_pipeline_is_taken_for_what_it_is(train_records: list[
     assert component_of(nlp).predicted(nlp.make_doc("a trombone")) == ["music"]
 
 
+@pytest.mark.parametrize("constraints", [{"deny": ["vectors::*"]}, {"deny": ["*"], "allow": ["vectors::goal"]}])
+def test_constraints_on_word_vectors_are_refused(constraints: dict[str, Any], train_records: list[Record]) -> None:
+    """They would change nothing: a word counts by its vector whatever is denied."""
+    nlp = make({"constraints": {"@graft_constraints": "spacy_graft.Constraints.v1", **constraints}})
+    with pytest.raises(ValueError, match=r"constraints have 'vectors::[*goal]+', but the word vectors of"):
+        component_of(nlp).initialize(lambda: make_examples(nlp, train_records[:20]), vectors=read)
+
+
 def test_other_vectors_than_those_of_training_are_refused(train_records: list[Record], tmp_path: Path) -> None:
     nlp = with_own_vectors(make(words="pipeline"))
     examples = make_examples(nlp, train_records[:60])

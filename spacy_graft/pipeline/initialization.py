@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from spacy.language import Language
 from spacy.training import validate_examples
 
+from ..graft.constraints import Pattern
 from ..graft.settings import GraftingPath
 from ..index.places import IndexPlace, InMemory
 from ..messages import listed, warn
@@ -72,6 +73,13 @@ def require_labels(component: TextCatGraft, labels: Sequence[str], positive_labe
             f"[initialize.components.{name}] labels."
         )
     component.constraints.check(f"[{name}]", labels, component.blocks)
+    if (found := vectors_block(component.blocks)) is not None:
+        block, _ = found
+        if of_vectors := [text for text in component.constraints.names if Pattern(text).block == block]:
+            raise ValueError(
+                f"[{name}] The constraints have {listed(of_vectors)}, but the word vectors of block {block!r} are no "
+                f"features: a word that is denied still counts by its vector. Take out these names, or the block."
+            )
     if positive_label is None:
         return
     if not component.exclusive:
