@@ -14,8 +14,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import spacy
+from scipy import sparse
 from spacy.language import Language
 from spacy.tokens import Doc, DocBin
 from typer.testing import CliRunner, Result
@@ -222,6 +224,20 @@ def test_show_prints_neighbours(edges: Path, output: Path) -> None:
     printed = call("show", output, "not  good", "--format", "table").stdout
     assert "not good, neighbours: 1" in printed
     assert "100.0%" in printed
+
+
+def test_a_network_of_a_builder_of_ones_own(tmp_path: Path) -> None:
+    """Its report may have any values that JSON has, and its symbols may be spaces."""
+    edges, none = sparse.csr_array(np.array([[0.0, 1.0], [1.0, 0.0]])), sparse.csr_array((2, 2))
+    report = {"source": "dictionary", "licence": None, "languages": ["de", 1], "graphs": {"own": {"is_new": True}}}
+    graph = FeatureGraph((("  ",), ("not", "good")), np.zeros(2, np.bool_), edges, none, report)
+    graph.to_disk(tmp_path / "own.network")
+    printed = call("show", tmp_path / "own.network", "--format", "table").stdout
+    rows = [line.split() for line in printed.splitlines()]
+    for row in (["source", "dictionary"], ["licence", "none"], ["languages", "de,", "1"], ["is_new", "yes"]):
+        assert row in rows
+    (line,) = call("show", tmp_path / "own.network", "  ").stdout.splitlines()
+    assert json.loads(line)["neighbours"][0]["name"] == "not good"
 
 
 def test_show_prints_members_of_classes(tmp_path: Path, output: Path) -> None:

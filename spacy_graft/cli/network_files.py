@@ -162,21 +162,27 @@ def graph_report_table(report: dict[str, Any]) -> Table:
 
 
 def formatted_figures(report: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield names and formatted values of the figures of a report, without those of merged networks."""
+    """Yield names and formatted values of the figures of a report, without those of merged networks.
+
+    Builders have any values that JSON has.
+    """
+    from ..graft.report import formatted
+
     for key, value in report.items():
         if key == "graphs":
             continue
         if isinstance(value, dict):
             yield from ((f"{key}: {name}", figure) for name, figure in formatted_figures(value))
         else:
-            yield key, f"{value:.1%}" if isinstance(value, float) else f"{value:,}"
+            yield key, f"{value:.1%}" if isinstance(value, float) else formatted(value)
 
 
 def vertices_of_name(graph: FeatureGraph, name: str, file: Path) -> list[int]:
     """Return the numbers of the vertices with that name: a feature, a virtual vertex, or both."""
     names = [" ".join(vertex) for vertex in graph.vertices]
     wanted = " ".join(name.split())
-    found = [number for number, other in enumerate(names) if other == wanted]
+    # Symbols may be spaces, or have some.
+    found = [number for number, other in enumerate(names) if other in (name, wanted)]
     if not found:
         raise CommandError(f"{file} has no vertex {name!r}.{did_you_mean(wanted, names)}")
     return found
