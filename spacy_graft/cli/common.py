@@ -224,13 +224,10 @@ def text_of_any(error: Exception) -> str:
     return f"{type(error).__name__}: {error}" if isinstance(error, KeyError) else str(without_sections(error))
 
 
-def without_sections(error: Exception) -> Exception:
+def without_sections(error: Any) -> Exception:
     """The error; one of a config without what it goes on with, a whole section or all of them."""
-    from thinc.api import ConfigValidationError
-
-    if isinstance(error, ConfigValidationError):
-        return ConfigValidationError.from_error(error, show_config=False)
-    return error
+    # Known by its attribute: to import its class takes a second, and most errors are others.
+    return error.from_error(error, show_config=False) if hasattr(error, "show_config") else error
 
 
 def is_somewhere() -> bool:

@@ -122,12 +122,13 @@ def warn_of_exceptions(component: TextCatGraft, constraints: Constraints, later:
     """Warn if exceptions in some blocks allow all features of the model that one name is to deny."""
     snapshot = snapshot_of(component.model)
     for one in later.denied:
-        if one.literal is None or not constraints.allow:
+        matching = [has.text for has in constraints.allowed if one.literal is not None and has.matches(one.literal)]
+        if not matching:
             continue
         alone = Constraints(deny=[one.text])
         named = [k for k in range(snapshot.features.n_features) if is_denied(snapshot, k, alone)]
         if named and not any(is_denied(snapshot, k, constraints) for k in named):
-            by = listed(has.text for has in constraints.allowed if has.matches(one.literal))
+            by = listed(matching)
             warn(
                 f"[{component.name}] {one.text!r} is denied, but {by} allows what the model has of it, which stays. To "
                 f"remove it, deny {by} too, and allow by other names what else it has allowed."
