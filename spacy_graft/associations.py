@@ -254,9 +254,8 @@ class TestedSpace:
         """Set z, float64 (nodes), to 0 for pairs that go with a label no more than one of their items does."""
         if self.items is None:
             return
-        of_items = np.abs(
-            statistics(self.items, contrast, contrast.scales(self.items, np.ones(self.items.n_nodes, bool)))
-        )
+        items = contrast.shifted(self.items)
+        of_items = np.abs(statistics(items, contrast, contrast.scales(items, np.ones(items.n_nodes, bool))))
         z[np.abs(z) <= of_items[self.index.symbols].max(axis=1, initial=0.0) * (1.0 + TIE)] = 0.0
 
 

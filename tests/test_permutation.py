@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import permutations
 
 import numpy as np
@@ -20,6 +21,7 @@ from spacy_graft.permutation.permutations import (
     bins_of,
     permutation_test,
     rates_of_labels,
+    statistics,
 )
 
 RNG_SEEDS = range(6)
@@ -72,6 +74,33 @@ def test_variance_is_that_of_all_permutations(seed: int, kind: str) -> None:
     tested = rng.random(index.n_nodes) < 0.8
     expected = np.where(tested & (sigma > 1e-9), 1.0 / np.maximum(sigma, 1e-9), 0.0)
     np.testing.assert_allclose(contrast.scales(index, tested), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("seed", RNG_SEEDS)
+def test_columns_far_from_zero_vary_by_what_they_vary_by(seed: int) -> None:
+    """Exactly, in fractions; sparse columns and those that are 0 in some strata included."""
+    rng = np.random.default_rng(seed)
+    contrast = random_contrast(rng, 30)
+    values = 1.7e9 * np.array([1, 1, 1, -1, 0, 1]) + np.array([1e3, 10, 1e3, 1e3, 1, 0]) * rng.normal(size=(30, 6))
+    values[rng.random(30) < 0.5, 1] = 0.0
+    values[contrast.strata == 1, 2] = 0.0
+    values[contrast.strata == 1, 3] += 1e9
+    index = contrast.shifted(item_index(values))
+    z, variance = [Fraction(0)] * 6, [Fraction(0)] * 6
+    for stratum in np.flatnonzero(contrast.variances):
+        inside = contrast.strata == stratum
+        label = [Fraction(value) for value in contrast.values[inside].tolist()]
+        mean_label = sum(label) / len(label)
+        spread = sum((value - mean_label) ** 2 for value in label) / (len(label) - 1)
+        for k, column in enumerate(values[inside].T.tolist()):
+            exact = [Fraction(value) for value in column]
+            mean = sum(exact) / len(exact)
+            z[k] += sum(x * (c - mean_label) for x, c in zip(exact, label, strict=True))
+            variance[k] += spread * sum((x - mean) ** 2 for x in exact)
+    scales = contrast.scales(index, np.ones(6, np.bool_))
+    assert scales[5] == variance[5] == 0  # constant
+    expected = [float(z[k]) / float(variance[k]) ** 0.5 for k in range(5)]
+    np.testing.assert_allclose(statistics(index, contrast, scales)[:5], expected, rtol=1e-9, atol=1e-9)
 
 
 def permuted(contrast: Contrast, n_permutations: int, seed: int) -> np.ndarray:

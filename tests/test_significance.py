@@ -544,6 +544,16 @@ def test_items_and_matrices_are_tested() -> None:
     assert [feature.z for feature in again.features] == [feature.z for feature in report.features]
 
 
+def test_timestamps_are_tested() -> None:
+    rng = np.random.default_rng(0)
+    y = np.arange(200) % 2
+    varying = rng.normal(size=200) + 2.0 * y
+    columns = np.column_stack([varying, 1.7e9 + 1e3 * varying])
+    report = GraftClassifier().significance(columns, y, permutations=99)
+    assert report.n_tested == 2
+    np.testing.assert_allclose(report.features[1].z, report.features[0].z, rtol=1e-6)
+
+
 def test_bad_input_of_estimators() -> None:
     model = GraftTextClassifier()
     with pytest.raises(ValueError, match="'a' is that of all documents, or of none"):

@@ -10,6 +10,7 @@ import numpy as np
 from ..index.items import ItemIndex
 from ..index.kernels import LANES
 from ..index.ngrams import NgramIndex
+from .kernels import subtract_firsts
 
 #: Permutations that are drawn at a time; a multiple of :data:`LANES`.
 DRAWN = 64
@@ -51,13 +52,25 @@ class Contrast:
         squares[squares <= NO_VARIANCE * sizes] = 0.0
         return np.asarray(squares / np.maximum(sizes - 1, 1))
 
+    def shifted(self, index: NgramIndex | ItemIndex) -> NgramIndex | ItemIndex:
+        """Return the index with columns less a constant in each stratum, for the same statistics with more digits.
+
+        Of values far from 0 for their spread, as those of timestamps, sums and variances would be rounding alone. Where
+        a document of a stratum does not have the column, its 0 is among the values, and nothing is subtracted.
+        """
+        if not isinstance(index, ItemIndex) or not len(index.values):
+            return index
+        sizes = np.bincount(self.strata)
+        values = subtract_firsts(index.starts, index.documents, index.values, self.strata, sizes)
+        return replace(index, values=values)
+
     def scales(self, index: NgramIndex | ItemIndex, tested: np.ndarray) -> np.ndarray:
         """Return 1 / σ of the sum over each tested column under permutations; 0 of others, or where σ is 0.
 
         With a column x, a label c and strata s of n_s documents, σ² over the permutations within strata is
         Σ_s Σ (c - mean_s c)² / (n_s - 1) Σ (x - mean_s x)²: of columns of ones, the hypergeometric variance.
 
-        ``tested`` are bool (nodes).
+        ``tested`` are bool (nodes); the index is a shifted one.
 
         Returns
         -------

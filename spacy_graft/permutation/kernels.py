@@ -1,4 +1,6 @@
-"""The kernel that reads off one chunk of sums what a permutation test keeps of it."""
+"""Kernels of the permutation test: what it keeps of one chunk of sums, and columns without what all values share."""
+
+import numpy as np
 
 from .._numba import njit
 
@@ -30,3 +32,25 @@ def tally(sums, n_lanes, scales, observed, maxima, at_least, histogram):
             if statistic >= LEAST:
                 of_bin = min(int((statistic - LEAST) / WIDTH), HISTOGRAM_BINS - 1)
                 histogram[lane, int(signed > 0.0), of_bin] += 1
+
+
+@njit
+def subtract_firsts(starts, documents, values, strata, sizes):
+    """Values less the first of their column and stratum, where the column has all documents of the stratum.
+
+    ``strata`` (documents) and their ``sizes``; the other arguments are those of an index of items.
+    """
+    shifted = np.empty_like(values)
+    counts, firsts = np.zeros(sizes.shape[0], np.int64), np.zeros(sizes.shape[0])
+    for k in range(starts.shape[0] - 1):
+        for e in range(starts[k], starts[k + 1]):
+            stratum = strata[documents[e]]
+            if counts[stratum] == 0:
+                firsts[stratum] = values[e]
+            counts[stratum] += 1
+        for e in range(starts[k], starts[k + 1]):
+            stratum = strata[documents[e]]
+            shifted[e] = values[e] - firsts[stratum] if counts[stratum] == sizes[stratum] else values[e]
+        for e in range(starts[k], starts[k + 1]):
+            counts[strata[documents[e]]] = 0
+    return shifted

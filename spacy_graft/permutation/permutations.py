@@ -46,8 +46,8 @@ class ColumnStatistics:
 class PermutationTest:
     """The statistics of all columns, and their distribution over permutations.
 
-    Memory: 12 bytes a node and label, and 401 rates a label. While a label is tested, 800 counts a permutation. And
-    what :class:`.contrasts.Orders` keep.
+    Memory: 12 bytes a node and label, and 401 rates a label. While a label is tested, 800 counts a permutation, and 8
+    bytes for each value of items that is not always 1. And what :class:`.contrasts.Orders` keep.
 
     Attributes
     ----------
@@ -194,15 +194,16 @@ def permutation_test(
     rates: list[np.ndarray] = []
     n_tested = 0
     for contrast in contrasts:
-        scales = [contrast.scales(index, nodes) for index, nodes in zip(indexes, tested, strict=True)]
+        shifted = [contrast.shifted(index) for index in indexes]
+        scales = [contrast.scales(index, nodes) for index, nodes in zip(shifted, tested, strict=True)]
         of_label = [ColumnStatistics(statistics(index, contrast, scale), np.zeros(len(scale), np.int32))
-                    for index, scale in zip(indexes, scales, strict=True)]  # fmt: skip
+                    for index, scale in zip(shifted, scales, strict=True)]  # fmt: skip
         # Of one label at a time: a megabyte for 300 permutations.
         histogram = np.zeros((n_permutations, 2, HISTOGRAM_BINS), np.int32)
         for first, orders in drawn.within(contrast.strata):
             values = contrast.permuted(orders)
             lanes = slice(first, first + values.shape[1])
-            for index, scale, column in zip(indexes, scales, of_label, strict=True):
+            for index, scale, column in zip(shifted, scales, of_label, strict=True):
                 add_permutations(index, scale, column, values, maxima[lanes], histogram[lanes])
             advance(values.shape[1])
         leave_out(contrast, of_label)
@@ -213,7 +214,7 @@ def permutation_test(
 
 
 def statistics(index: NodeIndex, contrast: Contrast, scales: np.ndarray) -> np.ndarray:
-    """z of each column: float64 (nodes)."""
+    """z of each column of a shifted index: float64 (nodes)."""
     z = np.empty(index.n_nodes)
     for _, first, last, sums in index.passes(contrast.values[:, None]):
         z[first:last] = sums[: last - first, 0]
