@@ -22,7 +22,7 @@ from .extract.texts import Words
 from .graft.constraints import PRODUCT_SIGN, FeatureNames
 from .graft.data import TrainingData
 from .graft.report import Report
-from .graft.settings import GraftingPath, PenaltySettings
+from .graft.settings import CoordinateAscent, GraftingPath, PenaltySettings
 from .graft.solution import Solution
 from .graft.start import Fit, is_learner, start
 from .matrices import (
@@ -563,14 +563,20 @@ def warn_of_unused_options(owner: str, learner: Any, holds_out: bool) -> None:
 
 
 def warn_unless_converged(owner: str, learner: Any, report: Report) -> None:
-    """Warn of weights that are not the optimum; not if the learner is one that stops early."""
-    if isinstance(learner, PenaltySettings) and not report.converged:
-        warn(
-            f"{owner}: the fit has ended before its optimum, at a relative duality gap of {report.relative_gap:.2g}, "
-            f"above tol = {learner.tol:g}. The numbers are badly scaled: bring the values of all columns to similar "
-            f"sizes around 0 (StandardScaler), and the weights of documents to about 1.",
-            ConvergenceWarning,
-        )
+    """Warn of a fit that could go no further; not if the learner is one that stops early."""
+    if report.converged:
+        return
+    if isinstance(learner, PenaltySettings):
+        ended = f"its optimum, at a relative duality gap of {report.relative_gap:.2g}, above tol = {learner.tol:g}"
+    elif isinstance(learner, CoordinateAscent) and learner.iterations is None:
+        ended = "its scores have converged"
+    else:
+        return
+    warn(
+        f"{owner}: the fit has ended before {ended}. The numbers are badly scaled: bring the values of all columns to "
+        f"similar sizes around 0 (StandardScaler), and the weights of documents to about 1.",
+        ConvergenceWarning,
+    )
 
 
 def checked_input_features(estimator: Any, input_features: Any) -> list[str] | None:

@@ -874,6 +874,16 @@ def test_a_fit_that_does_not_come_to_its_optimum_says_so():
         GraftRanker().fit(X, y.astype(int), groups=np.repeat(np.arange(6), 10))
 
 
+def test_an_ascent_that_goes_to_and_fro_ends_and_says_so():
+    X, y = [[1e6, 1e6, 1, 0, 0, -2], [0, 1, 0, 0, 0.5, 0.5]], [[1, 1], [1, 0]]
+    with pytest.warns(ConvergenceWarning, match="the fit has ended before its scores have converged"):
+        model = GraftClassifier(CoordinateAscent(intercepts=None), multilabel=True).fit(X, y)
+    assert model.report_.finished
+    assert not model.report_.converged
+    limited = GraftClassifier(CoordinateAscent(iterations=5), multilabel=True).fit(X, y)  # as asked for: no warning
+    assert limited.report_.rounds == 5
+
+
 def test_parsimony_by_held_out_documents_is_not_ignored_in_silence():
     X, y = np.eye(4)[[0, 1, 2, 3] * 10], [0, 1, 0, 1] * 10
     with pytest.warns(UserWarning, match='GraftClassifier holds out no documents: parsimony = "one_se" has no effect'):
