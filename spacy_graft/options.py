@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -46,6 +48,14 @@ def is_strength(value: Any) -> bool:
 def is_count(value: Any, least: int = 1, most: int = LARGEST_COUNT) -> bool:
     """Whether an option is an integer, and no boolean, from ``least`` to ``most``."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool) and bool(least <= value <= most)
+
+
+def can_be_path(value: Any) -> bool:
+    """Whether an option is a path, and not empty, in characters that the names of files can have."""
+    try:
+        return isinstance(value, str | Path) and str(value) != "" and b"\0" not in os.fsencode(value)
+    except UnicodeEncodeError:  # half of a surrogate pair
+        return False
 
 
 def check_counts(owner: str, least: int = 1, **options: Any) -> None:

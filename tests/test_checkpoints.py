@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterable
 from functools import partial, partialmethod
@@ -215,8 +216,10 @@ def test_only_paths_have_checkpoints(tmp_path: Path, train_records: list[Record]
 
 def test_checkpoints_are_in_a_folder_with_a_name(train_records: list[Record]) -> None:
     nlp = make_nlp()
-    with pytest.raises(ValueError, match=r"\[textcat_graft\] checkpoints = '', but it must be the path of a folder"):
-        spacy_graft.fit(nlp, make_examples(nlp, train_records), checkpoints="")
+    for folder in ("", "a\0b"):
+        message = re.escape(f"[textcat_graft] checkpoints = {folder!r}, but it must be the path of a folder")
+        with pytest.raises(ValueError, match=message):
+            spacy_graft.fit(nlp, make_examples(nlp, train_records), checkpoints=folder)
 
 
 def test_fit_takes_checkpoints(tmp_path: Path, train_records: list[Record], steps: list[Any]) -> None:

@@ -7,6 +7,7 @@ import errno
 import json
 import math
 import os
+import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -611,8 +612,8 @@ def test_bad_teachers_and_texts(pipeline: Language) -> None:
         spacy_graft.distil(nlp, examples, TEXTS, right, weights=[-1.0])
     with pytest.raises(ValueError, match="must be a list of numbers"):  # to check an iterator would leave nothing of it
         spacy_graft.distil(nlp, examples, TEXTS, right, weights=iter([1.0]))  # type: ignore[arg-type]
-    for store in ("", ".", 5):
-        with pytest.raises(ValueError, match=f"store must be the path of a file, but is {store!r}"):
+    for store in ("", ".", 5, "a\0b"):
+        with pytest.raises(ValueError, match=re.escape(f"store must be the path of a file, but is {store!r}")):
             spacy_graft.distil(nlp, examples, TEXTS, right, store=store)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="n_to_label must be an integer of at least 0, but is -1"):
         spacy_graft.distil(nlp, examples, TEXTS, right, n_to_label=-1)

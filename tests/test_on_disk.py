@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -508,6 +509,9 @@ def test_an_index_that_another_process_has_ended_with_is_not_built_again(tmp_pat
 def test_options_are_checked():
     with pytest.raises(ValueError, match="OnDisk: folder = ''"):
         OnDisk()
+    for folder in ("a\0b", "a\ud800b" if os.name == "posix" else "\0"):
+        with pytest.raises(ValueError, match=re.escape(f"OnDisk: folder = {folder!r}, but it must be the path of a")):
+            OnDisk(folder=folder)
     with pytest.raises(ValueError, match="OnDisk: threads = -1"):
         OnDisk(-1, "x")
 

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from ..files import text_lines
-from ..options import check_flags
+from ..options import can_be_path, check_flags
 from ..registry import graph_builder
 from .graph import MAX_WEIGHT, MIN_WEIGHT, FeatureGraph, build_graph
 from .vocabulary import CorpusVocabulary, Vertex
@@ -223,7 +223,7 @@ class GraphFile:
 
 def check_path(owner: str, path: Any) -> None:
     """Raise a ValueError if the path of a file is neither a string nor a path."""
-    if not isinstance(path, str | Path) or path == "":
+    if not can_be_path(path):
         raise ValueError(f"{owner}: path must be the path of a file, but is {path!r}")
 
 

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from ..extract.streams import Stream
-from ..options import LARGEST_COUNT, is_count
+from ..options import LARGEST_COUNT, can_be_path, is_count
 from ..registry import graft_shards, register_call
 from ..threads import map_in_threads, n_cores
 
@@ -126,8 +126,7 @@ class OnDisk(IndexPlace):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        folder: Any = self.folder
-        if not isinstance(folder, str | Path) or not str(folder):
+        if not can_be_path(self.folder):
             raise ValueError(f"OnDisk: folder = {self.folder!r}, but it must be the path of a folder.")
 
     def empty(self, shape: Any, dtype: Any) -> np.ndarray:

@@ -16,7 +16,7 @@ from ..graft.constraints import Pattern
 from ..graft.settings import GraftingPath
 from ..index.places import IndexPlace, InMemory
 from ..messages import listed, warn
-from ..options import is_count
+from ..options import can_be_path, is_count
 from .annotation import Examples, annotated
 from .saving import check_thresholds
 from .vectors import VectorsSource, vectors_block, vectors_of_vocab
@@ -154,7 +154,7 @@ def has_checkpoints(learner: Any) -> bool:
 def checkpoint_path(component: TextCatGraft, folder: str | None) -> Path | None:
     """The folder of the checkpoints; raise a ValueError for a learner that has none, and for what is no path."""
     name, learner = component.name, component.learner
-    if folder == "" or not isinstance(folder, str | Path | None):
+    if folder is not None and not can_be_path(folder):
         raise ValueError(
             f"[{name}] checkpoints = {folder!r}, but it must be the path of a folder. Correct it in "
             f"[initialize.components.{name}], or remove it."

@@ -22,7 +22,7 @@ from ..graft.settings import GraftingPath
 from ..held_out import MIN_HELD_OUT, rows_of_splits
 from ..messages import warn
 from ..model.sparse_linear import snapshot_of
-from ..options import LARGEST_STRENGTH, is_count, is_strength
+from ..options import LARGEST_STRENGTH, can_be_path, is_count, is_strength
 from ..pipeline.annotation import annotated_before, documents_before, words_added
 from ..pipeline.card import add_card
 from ..pipeline.choice import loss_of
@@ -203,7 +203,7 @@ def check_arguments(
         )
     if not is_count(n_to_label, least=0):
         raise ValueError(f"n_to_label must be an integer of at least 0, but is {n_to_label!r}.")
-    if store is not None and (not isinstance(store, str | Path) or not str(store) or Path(store).is_dir()):
+    if store is not None and (not can_be_path(store) or Path(store).is_dir()):
         raise ValueError(f"store must be the path of a file, but is {store!r}.")
 
 
