@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naive import dense_optimum, stream_of
-from spacy_graft import Grafting
+from spacy_graft import Grafting, GraftTextClassifier
 from spacy_graft.extract.bags import Bags
 from spacy_graft.extract.combinations import Combinations
 from spacy_graft.extract.streams import Stream
@@ -256,3 +256,17 @@ def locked_optimum(columns, column, label, targets, exclusive, l1, ridge, offset
         shift = np.stack([np.zeros(n), offset[:, y]], axis=1)
         total += dense_optimum(matrix, both, ones, l1, ridge, sign_factors=of_label, offset=shift)[0]
     return total
+
+
+@pytest.mark.parametrize(
+    ("documents", "name"),
+    [
+        (["x y|q", "x y|q|r", "x|y|q", "x|y|r"], "x y"),  # alone, and in the column of "x"
+        (["a|b c|q", "a|b c|r", "a b|c|q", "a b|c|r"], "a b c"),  # in the columns of "a" and "a b"
+    ],
+)
+def test_all_ngrams_of_a_denied_name_are_denied(documents, name):
+    texts, labels = [*documents, "q|r", "q", "r|q", "r"] * 2, list("ppppnnnn" * 2)
+    learner = Grafting(l1=0.01, constraints=Constraints(deny=[name]))
+    model = GraftTextClassifier(learner, analyzer=lambda text: text.split("|"), min_df=1).fit(texts, labels)
+    assert not {"x", "y", "x y", "a", "a b", "b c", "c"} & {feature.text for feature in model.features()}

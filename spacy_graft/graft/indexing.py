@@ -106,7 +106,7 @@ def found_nodes(steering: Steering, parts: Sequence[Part]) -> dict[tuple[str, st
         (part.name, text): (b, node)
         for b, part in enumerate(parts[: len(steering.named)])
         for text, places in steering.named[part.name].nodes.items()
-        for node, _ in places
+        for node, _ in reversed(places)  # of several, the first
         if len(part.missing(np.array([node])))
     }
 

@@ -89,7 +89,7 @@ class NamedNodes:
     everywhere, here, exempt : bool (n_nodes)
         Denied by a pattern of all blocks, by one of this block; and matched by an allow pattern.
     nodes : dict of str to list of (int, int)
-        The nodes of names that are looked for, and the lengths of these n-grams. Items may have the same name.
+        The nodes of names that are looked for, and the lengths of these n-grams. Several may have the same name.
     """
 
     everywhere: np.ndarray
@@ -159,7 +159,10 @@ class Steering:
                 if text in wanted:
                     named.nodes.setdefault(text, []).append((begin + k, length_of(index, begin + k)))
         if isinstance(index, NgramIndex):
-            named.nodes.update(self._inside(block, index, own - named.nodes.keys()))
+            # Two n-grams have one name only if there is a space in it, which may be between words or in one.
+            sought = {name for name in own if name not in named.nodes or " " in name}
+            for text, node, length in self._inside(block, index, sought):
+                named.nodes.setdefault(text, []).append((node, length))
         for text, literal, hits in exact:
             for node, _ in named.nodes.get(literal, ()):
                 hits[node] = True
@@ -172,12 +175,11 @@ class Steering:
         for begin in range(0, len(nodes), NAMED_AT_ONCE):
             yield begin, self.names.texts(block, index.ngrams(nodes[begin : begin + NAMED_AT_ONCE]))
 
-    def _inside(self, block: str, index: NgramIndex, names: set[str]) -> dict[str, list[tuple[int, int]]]:
-        """The nodes of n-grams that are not the shortest of theirs, and their lengths.
+    def _inside(self, block: str, index: NgramIndex, names: set[str]) -> Iterator[tuple[str, int, int]]:
+        """Yield the names of n-grams that are not the shortest of their nodes, the nodes, and their lengths.
 
         In characters or in words: others have names from which their number of symbols does not follow.
         """
-        found: dict[str, list[tuple[int, int]]] = {}
         # Words may have spaces in them.
         most_words = max((name.count(" ") + 1 for name in names), default=0)
         for length in sorted({len(name) for name in names} | set(range(1, most_words + 1))):
@@ -185,8 +187,7 @@ class Steering:
             for begin in range(0, len(nodes), NAMED_AT_ONCE):
                 some = nodes[begin : begin + NAMED_AT_ONCE]
                 texts = self.names.texts(block, index.prefixes(some, np.full(len(some), length)))
-                found.update({text: [(int(some[k]), length)] for k, text in enumerate(texts) if text in names})
-        return found
+                yield from ((text, int(some[k]), length) for k, text in enumerate(texts) if text in names)
 
     def _match(self, patterns: list[Pattern], texts: JoinedTexts, hits: np.ndarray) -> None:
         """Set the hits (bool) of names that match one of the patterns with wildcards."""
