@@ -103,6 +103,18 @@ def test_columns_far_from_zero_vary_by_what_they_vary_by(seed: int) -> None:
     np.testing.assert_allclose(statistics(index, contrast, scales)[:5], expected, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.parametrize("scale", [2.0**-600, 2.0**600])
+def test_columns_of_any_size_are_tested(scale: float) -> None:
+    rng = np.random.default_rng(0)
+    contrast, values = random_contrast(rng, 20), rng.random((20, 3)).round(1)
+    z = []
+    for columns in (values, values * scale):
+        index = contrast.shifted(item_index(columns))
+        z.append(statistics(index, contrast, contrast.scales(index, np.ones(3, np.bool_))))
+    assert z[0].all()
+    np.testing.assert_array_equal(z[0], z[1])
+
+
 def permuted(contrast: Contrast, n_permutations: int, seed: int) -> np.ndarray:
     orders = Orders(n_permutations, seed).within(contrast.strata)
     return np.concatenate([contrast.permuted(some) for _, some in orders], axis=1)

@@ -10,7 +10,7 @@ import numpy as np
 from ..index.items import ItemIndex
 from ..index.kernels import LANES
 from ..index.ngrams import NgramIndex
-from .kernels import subtract_firsts
+from .kernels import shifted_values
 
 #: Permutations that are drawn at a time; a multiple of :data:`LANES`.
 DRAWN = 64
@@ -56,12 +56,13 @@ class Contrast:
         """Return the index with columns less a constant in each stratum, for the same statistics with more digits.
 
         Of values far from 0 for their spread, as those of timestamps, sums and variances would be rounding alone. Where
-        a document of a stratum does not have the column, its 0 is among the values, and nothing is subtracted.
+        a document of a stratum does not have the column, its 0 is among the values, and nothing is subtracted. Columns
+        are also multiplied by powers of two, for squares that are neither 0 nor infinite.
         """
         if not isinstance(index, ItemIndex) or not len(index.values):
             return index
         sizes = np.bincount(self.strata)
-        values = subtract_firsts(index.starts, index.documents, index.values, self.strata, sizes)
+        values = shifted_values(index.starts, index.documents, index.values, self.strata, sizes)
         return replace(index, values=values)
 
     def scales(self, index: NgramIndex | ItemIndex, tested: np.ndarray) -> np.ndarray:

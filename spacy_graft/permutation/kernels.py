@@ -1,4 +1,6 @@
-"""Kernels of the permutation test: what it keeps of one chunk of sums, and columns without what all values share."""
+"""Kernels of the permutation test: what it keeps of one chunk of sums, and the columns that it tests."""
+
+import math
 
 import numpy as np
 
@@ -35,9 +37,10 @@ def tally(sums, n_lanes, scales, observed, maxima, at_least, histogram):
 
 
 @njit
-def subtract_firsts(starts, documents, values, strata, sizes):
+def shifted_values(starts, documents, values, strata, sizes):
     """Values less the first of their column and stratum, where the column has all documents of the stratum.
 
+    Each column is multiplied by a power of two, so that the largest of these is near 1: squares are numbers then.
     ``strata`` (documents) and their ``sizes``; the other arguments are those of an index of items.
     """
     shifted = np.empty_like(values)
@@ -48,9 +51,13 @@ def subtract_firsts(starts, documents, values, strata, sizes):
             if counts[stratum] == 0:
                 firsts[stratum] = values[e]
             counts[stratum] += 1
+        largest = 0.0
         for e in range(starts[k], starts[k + 1]):
             stratum = strata[documents[e]]
             shifted[e] = values[e] - firsts[stratum] if counts[stratum] == sizes[stratum] else values[e]
+            largest = max(largest, abs(shifted[e]))
+        exponent = math.frexp(largest)[1]
         for e in range(starts[k], starts[k + 1]):
+            shifted[e] = math.ldexp(shifted[e], -exponent)
             counts[strata[documents[e]]] = 0
     return shifted
