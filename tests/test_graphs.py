@@ -446,6 +446,8 @@ def test_distance_along_hypernyms(wndb: Path) -> None:
     further = edges_of(WordNet(wndb, hypernym=0.8, decay=0.25, max_distance=3)(EVERYTHING))
     assert further["canoe", "thing"] == 0.8 * 0.25**2
     assert ("canoe", "vessel") not in edges_of(WordNet(wndb, max_distance=1)(EVERYTHING))
+    # Ends at the top, however far it may go.
+    assert edges_of(WordNet(wndb, hypernym=0.8, decay=0.25, max_distance=10**8)(EVERYTHING)) == further
 
 
 def test_antonyms_are_dissimilar_and_of_words_only(wndb: Path) -> None:

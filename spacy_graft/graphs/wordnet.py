@@ -145,6 +145,8 @@ class WordNet:
         above = synsets
         for distance in range(self.max_distance):
             above = pattern(above @ up)
+            if not above.nnz:
+                break
             steps = pattern(above @ synsets.T)
             similar = similar.maximum(self.hypernym * self.decay**distance * steps.maximum(steps.T))
         alike = related(synsets, between_synsets(database, SIMILAR_TO))
