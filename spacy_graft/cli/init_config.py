@@ -33,8 +33,9 @@ class CorpusSize(StrEnum):
     large = "large"
 
 
-#: ``min_df`` of word n-grams and of other features. Large corpora have larger values, to limit memory.
-MIN_DF = {CorpusSize.small: (2, 2), CorpusSize.medium: (2, 3), CorpusSize.large: (5, 10)}
+#: ``min_df`` of word n-grams and of other features. Large corpora have larger values, to limit memory; in small ones many
+#: words on which labels depend occur once (docs/accuracy.md, Words of one document).
+MIN_DF = {CorpusSize.small: (1, 2), CorpusSize.medium: (2, 3), CorpusSize.large: (5, 10)}
 
 
 def init_config_command(
