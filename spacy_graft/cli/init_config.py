@@ -33,8 +33,8 @@ class CorpusSize(StrEnum):
     large = "large"
 
 
-#: ``min_df`` of word n-grams and of other features. Large corpora have larger values, to limit memory; in small ones many
-#: words on which labels depend occur once (docs/accuracy.md, Words of one document).
+#: ``min_df`` of word n-grams and of other features. Large corpora have larger values, to limit memory; in small ones
+#: many words on which labels depend occur once (docs/accuracy.md, Words of one document).
 MIN_DF = {CorpusSize.small: (1, 2), CorpusSize.medium: (2, 3), CorpusSize.large: (5, 10)}
 
 
