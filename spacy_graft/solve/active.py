@@ -60,9 +60,8 @@ class Active:
     def of_labels(self, first: int, stop: int) -> Active:
         """The pairs of labels ``first .. stop``, renumbered from 0; ``weights`` stays a view of this set's."""
         part = slice(*np.searchsorted(self.labels, (first, stop)))
-        return Active(
-            self.columns, self.rows[part], self.labels[part] - first, self.penalty_weights[part], self.weights[part]
-        )
+        labels = self.labels[part] - first if first else self.labels[part]
+        return Active(self.columns, self.rows[part], labels, self.penalty_weights[part], self.weights[part])
 
     def some(self, chosen: np.ndarray) -> Active:
         """The chosen pairs, with all columns."""

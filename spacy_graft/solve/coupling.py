@@ -40,7 +40,7 @@ class Coupling:
     @classmethod
     def none(cls, n_pairs: int) -> Coupling:
         """Pairs that nothing joins."""
-        return cls(None, np.zeros(n_pairs))
+        return cls(None, np.broadcast_to(0.0, n_pairs))
 
     @classmethod
     def of_matrix(cls, matrix: sparse.csr_array) -> Coupling:

@@ -138,7 +138,10 @@ class ElasticNet(Penalty):
         return float(self.l1 * (factors * np.abs(weighted)).sum() + self.ridge * (weighted @ weighted))
 
     def on(self, penalty_weights: np.ndarray) -> PairPenalty:
-        upper, lower = (limit * penalty_weights for limit in self._limits)
+        if self.is_smooth:
+            upper = lower = np.broadcast_to(0.0, penalty_weights.shape)
+        else:
+            upper, lower = (limit * penalty_weights for limit in self._limits)
         return PairPenalty(upper, lower, self.ridge * penalty_weights**2)
 
     def by_sign(self, gradients: np.ndarray) -> np.ndarray:
