@@ -196,17 +196,30 @@ def test_a_name_that_an_earlier_edit_allows_is_not_denied_in_vain(allowed, denie
     _, component = trained()
     component.edit(allow=allowed)
     before = component.to_bytes()
-    with pytest.raises(ValueError, match=rf"{re.escape(repr(denied))} is denied, but {re.escape(repr(allowed[-1]))}"):
+    message = re.escape(f"{denied!r} is denied, but also allowed, by {allowed[-1]!r}. Deny these patterns too")
+    with pytest.raises(ValueError, match=message):
         component.edit(deny=[denied])
     assert component.to_bytes() == before
     component.edit(deny=[denied, allowed[-1]])
     assert "goal" not in weights_of(component)
 
 
+def test_all_that_allows_a_denied_name_is_named():
+    """The first alone was, of which the remedy ended in the same error about the next; and one edit cannot do both."""
+    _, component = trained()
+    component.edit(allow=["goa*"])
+    for allow in ([], ["go*"]):
+        by = re.escape(", ".join(map(repr, ["goa*", *allow])))
+        with pytest.raises(
+            ValueError, match=rf"'goal' is denied, but also allowed, by {by}\. .*\(leave out those that"
+        ):
+            component.edit(deny=["goal"], allow=allow)
+
+
 def test_a_name_is_denied_in_the_blocks_where_it_is_not_allowed():
     _, component = trained()
     component.edit(allow=["words::dru*"])
-    with pytest.warns(UserWarning, match=r"'drums' is denied, but 'words::dru\*' allows what the model has of it"):
+    with pytest.warns(UserWarning, match=r"keeps what is allowed of it by 'words::dru\*'\. To remove it"):
         component.edit(deny=["drums"])
     assert "drums" in weights_of(component)
     assert (component.constraints.deny, component.constraints.allow) == (("drums",), ("words::dru*",))

@@ -233,10 +233,10 @@ class Constraints:
         for one in later.denied:
             # Exceptions are from all denials: this one would change nothing. Products have none.
             if one.literal is not None and not one.is_product and both.denial_of(one.block, one.literal) is None:
-                by = next(has.text for has in both.allowed if has.is_of(one.block) and has.matches(one.literal))
+                by = [has.text for has in both.allowed if has.is_of(one.block) and has.matches(one.literal)]
                 raise ValueError(
-                    f"Constraints: {one.text!r} is denied, but {by!r} allows it. Deny {by!r} too, and allow by other "
-                    f"names what else it has allowed."
+                    f"Constraints: {one.text!r} is denied, but also allowed, by {listed(by)}. Deny these patterns too "
+                    f"(leave out those that are to be allowed now), and allow by other names what else they allow."
                 )
         return both
 

@@ -121,17 +121,20 @@ def report_to_edit(component: TextCatGraft, later: Constraints, resolve: bool) -
 def warn_of_exceptions(component: TextCatGraft, constraints: Constraints, later: Constraints) -> None:
     """Warn if exceptions in some blocks allow all features of the model that one name is to deny."""
     snapshot = snapshot_of(component.model)
+    having: dict[str, list[tuple[str, int]]] = {}
+    for k in range(snapshot.features.n_features):
+        for block, name in named_terms(snapshot, k):
+            having.setdefault(name, []).append((block, k))
     for one in later.denied:
-        matching = [has.text for has in constraints.allowed if one.literal is not None and has.matches(one.literal)]
-        if not matching:
+        if one.literal is None:
             continue
-        alone = Constraints(deny=[one.text])
-        named = [k for k in range(snapshot.features.n_features) if is_denied(snapshot, k, alone)]
-        if named and not any(is_denied(snapshot, k, constraints) for k in named):
-            by = listed(matching)
+        found = [(block, k) for block, k in having.get(one.literal, ()) if one.is_of(block)]
+        if found and not any(is_denied(snapshot, k, constraints) for _, k in found):
+            matching = [has for has in constraints.allowed if has.matches(one.literal)]
+            by = listed(has.text for has in matching if any(has.is_of(block) for block, _ in found))
             warn(
-                f"[{component.name}] {one.text!r} is denied, but {by} allows what the model has of it, which stays. To "
-                f"remove it, deny {by} too, and allow by other names what else it has allowed."
+                f"[{component.name}] {one.text!r} is denied, but the model keeps what is allowed of it by {by}. To "
+                f"remove it, deny these patterns too, and allow by other names what else they allow."
             )
 
 
@@ -213,14 +216,22 @@ def pruned(component: TextCatGraft, report: Report, constraints: Constraints, la
     return StepModel(some_features(snapshot, kept), new)
 
 
+def named_terms(snapshot: Snapshot, feature: int) -> list[tuple[str, str]]:
+    """The block and the name of a feature of a model, or those of each item of a product."""
+    return [
+        (term.block, snapshot.blocks[term.block].text(term.symbols))  # type: ignore[union-attr]
+        for term in snapshot.features.terms(feature)
+    ]
+
+
 def is_denied(snapshot: Snapshot, feature: int, constraints: Constraints) -> bool:
     """Whether a feature of a model, or an item of a product, is denied by its name."""
-    block, terms = snapshot.features.blocks[feature], snapshot.features.terms(feature)
-    names = [snapshot.blocks[term.block].text(term.symbols) for term in terms]  # type: ignore[union-attr]
-    if any(constraints.denial_of(term.block, name) for term, name in zip(terms, names, strict=True)):
+    terms = named_terms(snapshot, feature)
+    if any(constraints.denial_of(*term) for term in terms):
         return True
     if len(terms) == 1:
         return False
+    block, names = snapshot.features.blocks[feature], [name for _, name in terms]
     return any(
         pattern.is_of(block) and (pattern.members == sorted(names) or (pattern.block == block and pattern.name == "*"))
         for pattern in constraints.denied
