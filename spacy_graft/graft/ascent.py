@@ -44,6 +44,9 @@ HELD_OUT_PARTS = 5
 class Ascent:
     """An ascent from zero weights.
 
+    A label stops where its scores have converged, at its limit, or where they move on and on while its loss hardly
+    falls (:data:`FARTHEST_MOVED`).
+
     Memory: 8 bytes a document and label four times over, and the columns of active features
     (:class:`~spacy_graft.solve.active.Active`).
 
@@ -65,8 +68,6 @@ class Ascent:
     iterations : int64 (labels)
     running, rested : bool (labels)
         Which labels go on, and which stopped because their scores have converged.
-
-    A label also stops where its scores move on and on while its loss hardly falls (:data:`FARTHEST_MOVED`).
     """
 
     def __init__(
