@@ -66,8 +66,10 @@ def test_all_names_can_be_imported() -> None:
 
 
 def test_documents_that_are_no_examples_are_named() -> None:
-    with pytest.raises(ValueError, match=r"Document 1 is \('coal', 'mining'\) \(tuple\).*Example.from_dict"):
-        check_corpus([("coal", "mining")], [])  # type: ignore[list-item]
+    for name, splits in (("train", ([("coal", "mining")], [])), ("dev", ([], [("coal", "mining")]))):
+        message = rf"Document 1 is \('coal', 'mining'\) \(tuple\)\. Those of {name} are Examples: .*Example.from_dict"
+        with pytest.raises(ValueError, match=message):
+            check_corpus(*splits)  # type: ignore[arg-type]
 
 
 def test_a_good_corpus_has_no_findings(examples: list[Example], dev: list[Example]) -> None:

@@ -187,7 +187,7 @@ class SplitReader:
 
     def read(self, examples: Iterable[Example]) -> SplitReport:
         labels: dict[str, None] = {}
-        remedy = "The documents of check_corpus are Examples: make them with nlp.make_doc and Example.from_dict."
+        remedy = f"Those of {self.report.name} are Examples: make them with nlp.make_doc and Example.from_dict."
         for number, example in enumerate(only_examples(examples, remedy), start=1):
             labels.update(dict.fromkeys(example.reference.cats))
             self._add(example.reference, number, f"{self.report.name} {example_name(example, number)}")
