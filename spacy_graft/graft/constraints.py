@@ -205,7 +205,7 @@ class Constraints:
         Raises
         ------
         ValueError
-            If a lock is taken back that there is not, or a name is denied that an earlier exception allows.
+            If a lock is taken back that there is not, or a name is denied that an exception allows.
         """
         held = [(name, label) for name, label, _ in self.locks]
         for name, label, weight in later.locked:

@@ -68,7 +68,8 @@ class Report:
         Training documents, or of a ranker training candidates.
     n_columns, n_active, n_pairs : int
         Distinct columns of the space; features in the model; weights in the model before a refit, which gives exclusive
-        labels a weight for each feature. Two exclusive labels share one.
+        labels a weight for each feature; after features were only removed, those of the refit. Two exclusive labels
+        share one.
     min_df : dict of str to int
         The frequency cut-off of each block.
     seconds : dict of str to float
