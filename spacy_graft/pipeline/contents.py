@@ -110,7 +110,8 @@ def content_of(path: Path, text_field: str) -> Content:
 
     A file is JSON lines if it begins with a bracket, spaCy's documents if with the mark of zlib, and a table if its
     first line has the name of the column of texts. A name that ends in .csv or .tsv makes it one as well, so that the
-    error about the missing column can be clear; if it begins with a bracket, only with this column, and without JSON.
+    error about the missing column can be clear; if it begins with a bracket, only with this column, and if its first
+    line is no JSON.
 
     Raises
     ------
@@ -132,7 +133,7 @@ def content_of(path: Path, text_field: str) -> Content:
     if is_table and not line:
         raise ValueError(f"{path} is empty. Its first line must name the columns.")
     has_bracket = line.removeprefix(UTF8_MARK).lstrip().startswith((b"{", b"["))
-    if (has_bracket and not (is_table and not is_json(line))) or not (line or is_table):
+    if (has_bracket and (not is_table or is_json(line))) or not line:
         return Content(Form.jsonl)
     headers = header_cells(path, number, line) if is_table or is_utf8(line) else {}
     for delimiter, cells in headers.items():

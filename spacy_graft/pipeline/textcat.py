@@ -151,7 +151,8 @@ class TextCatGraft(TrainablePipe):
 
         Before the component is trained, it is one of the labels to come. Afterwards, what is known of the training
         documents is extended: none of them has the label if labels are exclusive, otherwise it is unknown. Until the
-        next training step, the label has probability 0, and the other labels have the probabilities that they had.
+        next training step, the label has probability 0, and the other labels have the probabilities that they had. Of
+        exclusive labels, none is the positive one any more, which is of two.
 
         Parameters
         ----------
