@@ -473,6 +473,7 @@ def test_one_process_at_a_time_forgets_the_dead(tmp_path):
         pass
 
 
+@pytest.mark.skipif(os.name == "nt", reason="on Windows no process counts as dead")
 def test_a_process_that_is_killed_while_it_forgets_the_dead_does_not_leave_the_folder_locked(tmp_path):
     folder = on_disk.IndexFolder(SharedFolder("index", tmp_path))
     folder.path.mkdir()
