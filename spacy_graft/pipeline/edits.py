@@ -120,6 +120,8 @@ def report_to_edit(component: TextCatGraft, later: Constraints, resolve: bool) -
 
 def warn_of_exceptions(component: TextCatGraft, constraints: Constraints, later: Constraints) -> None:
     """Warn if exceptions in some blocks allow all features of the model that one name is to deny."""
+    if not constraints.allow:
+        return
     snapshot = snapshot_of(component.model)
     having: dict[str, list[tuple[str, int]]] = {}
     for k in range(snapshot.features.n_features):

@@ -171,7 +171,7 @@ class QuadraticModel:
             p,
             importance * self.scale * p,
             *self._coupling_rows(),
-            np.array(self.coupling.diagonal),
+            np.array(self.coupling.diagonal),  # without coupling a view of one zero, another type for numba
         )
 
     def _coupling_rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
