@@ -13,6 +13,7 @@ from .estimators import require_fitted
 from .explain.features import Feature, by_effect, features_of, strongest_words
 from .explain.scores import Explanation, alternatives_of
 from .explain.texts import explain_text
+from .extract.blocks import usual_min_df
 from .extract.texts import IntegerSequences, SequenceReader, TextBytes, TextCharacters, TextWords
 from .graft.data import TrainingData
 from .graft.document_vectors import DocumentVectors
@@ -83,8 +84,10 @@ class GraftTextClassifier(LinearClassifier):
         - a function from a document to a list of strings, such as ``re.compile(r"\w+").findall``.
 
         With several, features of all of them are searched at once.
-    min_df : int, or list of int
-        Least number of training documents with a feature; for several analyzers, one for all or one for each.
+    min_df : int or None, or list of these
+        Least number of training documents with a feature; for several analyzers, one for all or one for each. None: 2,
+        and 3 for characters and bytes; one less if there are fewer than 2,000 training documents, with fewer than a
+        million words (or characters, or bytes). ``report_.min_df`` has what was used.
     max_length : int or None, or list of these
         Longest n-gram in characters, words, bytes or integers; any length if None.
     lowercase : bool
@@ -189,7 +192,7 @@ class GraftTextClassifier(LinearClassifier):
         learner: Grafting | GraftingPath | CoordinateAscent | None = None,
         *,
         analyzer: Analyzer | Sequence[Analyzer] = ("word", "char_wb"),
-        min_df: int | Sequence[int] = 2,
+        min_df: int | Sequence[int | None] | None = None,
         max_length: int | Sequence[int | None] | None = None,
         lowercase: bool = True,
         penalty_factor: float | Sequence[float] | None = None,
@@ -325,6 +328,8 @@ class GraftTextClassifier(LinearClassifier):
         strata, level, permutations, top, contexts, seed, pairs
             As those of :func:`spacy_graft.significance`.
 
+        A ``min_df`` of None is that of large corpora here: 2, for characters and bytes 3.
+
         Examples
         --------
         >>> from spacy_graft import GraftTextClassifier
@@ -336,14 +341,18 @@ class GraftTextClassifier(LinearClassifier):
         """
         documents = list(documents_of(X)) if contexts else X
         options = {"level": level, "permutations": permutations, "top": top, "contexts": contexts, "seed": seed}
-        return self._significance(self._own_space(), documents, y, None, strata, {**options, "pairs": pairs})
+        # Words of one document would raise the threshold for all others.
+        readers: dict[str, Any] = self._readers()
+        space = TextSpace({name: replace(reader, min_df=usual_min_df(reader)) for name, reader in readers.items()})
+        return self._significance(space, documents, y, None, strata, {**options, "pairs": pairs})
 
     def _check_report(self, report: Report) -> None:
         if not report.n_columns:
             constrained = getattr(self.learner, "constraints", None) is not None
+            min_df = ", ".join(f"{name}: {least:,}" for name, least in report.min_df.items())
             raise ValueError(
-                f"empty vocabulary; no n-gram is in min_df = {self.min_df} documents. Lower min_df, or see whether the "
-                f"documents are empty as the analyzer sees them"
+                f"empty vocabulary; no n-gram is in as many documents as min_df asks for ({min_df}). Lower min_df, or "
+                f"see whether the documents are empty as the analyzer sees them"
                 f"{', or whether the constraints deny all of it' if constrained else ''}."
             )
 

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.sparse import issparse
 
 from .estimator_files import SavedEstimator, checked_values
-from .extract.blocks import BlockKind, as_reading_block
+from .extract.blocks import BlockKind, as_reading_block, least_documents
 from .extract.feature_lengths import bounded_lengths
 from .extract.streams import Stream, add_part, numbers_of_texts
 from .extract.texts import (
@@ -55,10 +55,13 @@ class ReadTexts:
         By the name of the reader.
     lengths : float64 (n_documents)
         What document weights are made of.
+    min_df : dict of str to int
+        Least number of documents of a feature, by reader.
     """
 
     streams: dict[str, Stream]
     lengths: np.ndarray
+    min_df: dict[str, int]
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -143,7 +146,11 @@ class TextSpace(SnapshotSpace):
         for of_batch in results_of_batches(read, documents_of(X)):
             lengths += of_batch
         joined = {name: join(parts[name] or [Stream.join([], reader.dtype)]) for name, reader in self.readers.items()}
-        return ReadTexts(joined, np.array(lengths, np.float64))
+        min_df = {
+            name: least_documents(self._blocks[name], stream.n_documents, len(stream.symbols))
+            for name, stream in joined.items()
+        }
+        return ReadTexts(joined, np.array(lengths, np.float64), min_df)
 
     def read(self, X: Iterable[Any]) -> Iterable[Any]:
         """Return other documents, to be read when they are scored."""
@@ -151,13 +158,13 @@ class TextSpace(SnapshotSpace):
 
     def some(self, documents: ReadTexts, rows: np.ndarray) -> ReadTexts:
         streams = {name: stream.some(rows, self.place.empty) for name, stream in documents.streams.items()}
-        return ReadTexts(streams, documents.lengths[rows])
+        return ReadTexts(streams, documents.lengths[rows], documents.min_df)
 
     def training_data(self, documents: ReadTexts, /, **of_documents: Any) -> TrainingData:
         readers = [(name, reader) for name, reader in self.readers.items() if reader.kind is BlockKind.NGRAMS]
         return TrainingData(
             streams={name: documents.streams[name] for name, _ in readers},
-            min_df={name: reader.min_df for name, reader in readers},
+            min_df={name: documents.min_df[name] for name, _ in readers},
             max_length={name: reader.max_length for name, reader in readers},
             penalty_factors={name: reader.penalty_factor for name, reader in readers},
             lengths=documents.lengths,
@@ -307,7 +314,7 @@ def vectors_reader(readers: Mapping[str, SequenceReader]) -> TextVectors:
     """What reads the words whose vectors are averaged: those of the first reader of words."""
     for reader in readers.values():
         if isinstance(reader, TextWords):
-            return TextVectors(lowercase=reader.lowercase, analyzer=reader.analyzer)
+            return TextVectors(min_df=1, lowercase=reader.lowercase, analyzer=reader.analyzer)
     raise ValueError(
         f"GraftTextClassifier: vectors are of words, but the analyzers are {listed(readers)}. Add 'word' or a function "
         f"that returns words."

@@ -23,7 +23,7 @@ from ..associations import (
 )
 from ..explain.evidence import character_spans
 from ..extract.batches import joined_streams
-from ..extract.blocks import ReadingBlock, is_item_block, is_reading_block
+from ..extract.blocks import ReadingBlock, is_item_block, is_reading_block, usual_min_df
 from ..graft.data import TrainingData
 from ..graft.memory import require_memory_of_test
 from ..pipeline.annotation import documents_before, words_added
@@ -124,7 +124,9 @@ def significance(
         with progress_bar(graft.name) as progress:
             yield partial(progress.advance, progress.add_task("permutations", total=total))
 
-    data = TrainingData(**fields_of_blocks(graft.blocks, streams), **annotations.fields())
+    # Words of one document would raise the threshold for all others.
+    min_df = {name: usual_min_df(block) for name, block in graft.blocks.items()}
+    data = TrainingData(**fields_of_blocks(graft.blocks, streams, min_df), **annotations.fields())
     return significant_features(data, strata, docs, options, shown)
 
 

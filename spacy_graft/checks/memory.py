@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 from spacy.language import Language
 from spacy.training import Example
 
-from ..extract.blocks import CombinationBlock
+from ..extract.blocks import CombinationBlock, least_documents
 from ..graft.data import TrainingData
 from ..graft.emptiness import warnings_of_all_documents
 from ..graft.indexing import Index, index_of, items_of
@@ -142,15 +142,16 @@ def component_memory(component: TextCatGraft, examples: list[Example], n_documen
         raise ValueError(f"[{component.name}] Memory is estimated from at least 1 example, not 0.")
     check_counts("estimate_memory", len(examples), n_documents=n_documents)
     labels = list(dict.fromkeys(label for example in examples for label in example.reference.cats))
-    data = training_data(component, examples, labels)
-    sizes = [size.scaled(n_documents / len(examples)) for size in block_sizes(component, data)]
+    scale = n_documents / len(examples)
+    data = training_data(component, examples, labels, scale)
+    sizes = [size.scaled(scale) for size in block_sizes(component, data)]
     divided = can_divide(component.learner, data) and has_many_labels(n_documents, len(labels), component.exclusive)
     n_at_once = LANES if divided else len(labels)
     indexed = sum(size.n_bytes + bytes_per_node(component, n_at_once) * size.n_nodes for size in sizes)
     total = indexed + n_documents * n_at_once * BYTES_PER_DOCUMENT_LABEL
     if component.exclusive:
         total += most_features(component.learner, sizes) * len(labels) * BYTES_PER_WEIGHT
-    peak = total + max(building_bytes(size, component.blocks[size.block].min_df) for size in sizes)
+    peak = total + max(building_bytes(size, data.min_df[size.block]) for size in sizes)
     return MemoryEstimate(n_documents, len(examples), sizes, total, peak)
 
 
@@ -174,12 +175,17 @@ def building_bytes(size: BlockSize, min_df: int) -> int:
     return size.n_symbols * (BYTES_PER_SYMBOL_MIN_DF_1 if min_df == 1 else BYTES_PER_SYMBOL)
 
 
-def training_data(component: TextCatGraft, examples: list[Example], labels: list[str]) -> TrainingData:
-    """Extract the examples as in training."""
+def training_data(component: TextCatGraft, examples: list[Example], labels: list[str], scale: float) -> TrainingData:
+    """Extract the examples as in training, with ``min_df`` as for ``scale`` times as many."""
     corpus = ExtractedCorpus(component.blocks, TargetReader(component.name, labels, component.exclusive))
     corpus.add(examples)
     with warnings_of_all_documents():
-        return corpus.training_data()
+        data = corpus.training_data()
+    min_df = {
+        name: least_documents(component.blocks[name], int(scale * len(examples)), int(scale * len(stream.symbols)))
+        for name, stream in data.streams.items()
+    }
+    return replace(data, min_df=data.min_df | min_df)
 
 
 def block_sizes(component: TextCatGraft, data: TrainingData) -> list[BlockSize]:

@@ -33,9 +33,8 @@ class CorpusSize(StrEnum):
     large = "large"
 
 
-#: ``min_df`` of word n-grams and of other features. Large corpora have larger values, to limit memory; in small ones
-#: many words on which labels depend occur once (docs/accuracy.md, Words of one document).
-MIN_DF = {CorpusSize.small: (1, 2), CorpusSize.medium: (2, 3), CorpusSize.large: (5, 10)}
+#: ``min_df`` of n-grams and of syntax. Large corpora have larger values, to limit memory.
+MIN_DF = {CorpusSize.small: (None, 2), CorpusSize.medium: (None, 3), CorpusSize.large: (10, 10)}
 
 
 def init_config_command(
@@ -159,10 +158,10 @@ def component_settings(size: CorpusSize, lang: str, syntax: bool) -> dict[str, A
     """
     from ..pipeline.defaults import WITHOUT_SPACES, default_features, syntax_features
 
-    words, others = MIN_DF[size]
-    optional = syntax_features(others) if syntax else {}
+    of_ngrams, of_syntax = MIN_DF[size]
+    optional = syntax_features(of_syntax) if syntax else {}
     return {
-        "features": default_features(words, others, lang not in WITHOUT_SPACES) | optional,
+        "features": default_features(of_ngrams, lang not in WITHOUT_SPACES) | optional,
         # Those that come last cost most.
         "learner": {"@graft_learners": "spacy_graft.GraftingPath.v1", "optional_blocks": [*optional][::-1]},
     }

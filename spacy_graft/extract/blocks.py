@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 #: Value of an item in a document, always in [0, 1]: presence, logarithm of the count, or count by rarity.
 ItemValue = Literal["binary", "log_count", "tf_idf"]
+#: Documents and symbols of a corpus that is not small (docs/accuracy.md, Words of one document).
+MANY_DOCUMENTS, MANY_SYMBOLS = 2_000, 1_000_000
 #: The kind of features that come from outside the training texts, which tables mark.
 WORD_VECTOR = "word vector"
 
@@ -41,8 +43,8 @@ class DeclaredBlock(Protocol):
     kind : BlockKind
     feature_kind : str
         Display name of the features: "character n-gram", "attribute".
-    min_df : int
-        Least number of documents of a feature, at least 1.
+    min_df : int, or None
+        Least number of documents of a feature, at least 1. None: :func:`least_documents` says; n-grams only.
     penalty_factor : float
         Factor of the penalty weights λ of the block's features, above 0.
     """
@@ -54,7 +56,7 @@ class DeclaredBlock(Protocol):
     def feature_kind(self) -> str: ...
 
     @property
-    def min_df(self) -> int: ...
+    def min_df(self) -> int | None: ...
 
     @property
     def penalty_factor(self) -> float: ...
@@ -105,6 +107,8 @@ class NgramBlock(DocumentReader, Protocol):
     ----------
     max_length : int or None
         Longest n-gram in symbols, None: any length.
+    usual_min_df : int, optional
+        What takes the place of a ``min_df`` of None, unless the corpus is small; 2 if the block does not say.
     """
 
     @property
@@ -124,6 +128,9 @@ class ItemBlock(DocumentReader, Protocol):
     width : int
         Symbols of an item.
     """
+
+    @property
+    def min_df(self) -> int: ...
 
     @property
     def value(self) -> ItemValue: ...
@@ -149,6 +156,9 @@ class CombinationBlock(DeclaredBlock, Protocol):
     degree : int
         Largest number of items in a combination: 2 or 3.
     """
+
+    @property
+    def min_df(self) -> int: ...
 
     @property
     def of(self) -> Sequence[str]: ...
@@ -187,6 +197,21 @@ class VectorsBlock(DocumentReader, Protocol):
 #: Blocks that read documents, and all blocks.
 ReadingBlock = NgramBlock | ItemBlock | VectorsBlock
 Block = ReadingBlock | CombinationBlock
+
+
+def least_documents(block: Block, n_documents: int, n_symbols: int) -> int:
+    """Least number of documents of a feature of a block, which reads so many symbols in so many training documents.
+
+    That is ``min_df``. If it is None: ``usual_min_df``, but one less in a small corpus, where many of the words on
+    which labels depend occur once. (A corpus of few long texts is not small: its index would be.)
+    """
+    is_small = n_documents < MANY_DOCUMENTS and n_symbols < MANY_SYMBOLS
+    return usual_min_df(block) - (block.min_df is None and is_small)
+
+
+def usual_min_df(block: Block) -> int:
+    """``min_df`` of a block; if it is None, that for a corpus that is not small: at least 2."""
+    return getattr(block, "usual_min_df", 2) if block.min_df is None else block.min_df
 
 
 def is_block(value: Any) -> TypeGuard[Block]:

@@ -40,8 +40,9 @@ class CharacterNgrams(BatchReader):
 
     Parameters
     ----------
-    min_df : int
-        Least number of documents of a feature.
+    min_df : int, optional
+        Least number of documents of a feature. None: 3, but 2 if there are fewer than 2,000 training documents, with
+        fewer than a million characters.
     max_length : int, optional
         Longest n-gram in characters; any length if None.
     lowercase : bool
@@ -63,7 +64,7 @@ class CharacterNgrams(BatchReader):
         without ``lowercase`` and ``within_words``, or ``ends`` with ``within_words``.
     """
 
-    min_df: int = 3
+    min_df: int | None = None
     max_length: int | None = None
     lowercase: bool = True
     within_words: bool = False
@@ -75,6 +76,7 @@ class CharacterNgrams(BatchReader):
     dtype: ClassVar[type[np.unsignedinteger]] = np.uint32
     kind: ClassVar[BlockKind] = BlockKind.NGRAMS
     feature_kind: ClassVar[str] = "character n-gram"
+    usual_min_df: ClassVar[int] = 3
 
     def __post_init__(self) -> None:
         check_settings(self)

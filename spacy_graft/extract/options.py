@@ -16,8 +16,9 @@ def check_settings(block: Block, owner: str | None = None) -> None:
     """
     owner = owner or type(block).__name__
     counts: dict[str, Any] = {"min_df": block.min_df}
-    if is_ngram_block(block) and block.max_length is not None:
+    if is_ngram_block(block):
         counts["max_length"] = block.max_length
+        counts = {option: given for option, given in counts.items() if given is not None}
     check_counts(owner, **counts)
     check_factors(owner, penalty_factor=block.penalty_factor)
 

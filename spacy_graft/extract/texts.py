@@ -69,21 +69,22 @@ class SequenceReader(ABC):
 
     Parameters
     ----------
-    min_df : int
-        Least number of documents of a feature.
+    min_df : int, optional
+        Least number of documents of a feature. None: see :func:`.blocks.least_documents`.
     max_length : int, optional
         Longest n-gram in symbols; any length if None.
     penalty_factor : float
         Factor of the penalty weights of these features: above 1, features of other readers are preferred.
     """
 
-    min_df: int = 1
+    min_df: int | None = None
     max_length: int | None = None
     penalty_factor: float = 1.0
 
     kind: ClassVar[BlockKind] = BlockKind.NGRAMS
     dtype: ClassVar[type[np.unsignedinteger]] = np.uint32
     feature_kind: ClassVar[str]
+    usual_min_df: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
         check_settings(self, ESTIMATOR_OF_READERS)  # type: ignore[arg-type]
@@ -147,6 +148,7 @@ class TextCharacters(SequenceReader):
     ends: bool = False
 
     feature_kind: ClassVar[str] = "character n-gram"
+    usual_min_df: ClassVar[int] = 3
 
     def stream(self, documents: Sequence[Any], words: Words, grow: bool) -> Stream:
         texts = [self._written(text) for text in strings_of(documents)]
@@ -283,6 +285,7 @@ class TextBytes(SequenceReader):
     ends: bool = False
 
     feature_kind: ClassVar[str] = "byte n-gram"
+    usual_min_df: ClassVar[int] = 3
 
     def stream(self, documents: Sequence[Any], words: Words, grow: bool) -> Stream:
         read = [bytes_of(document, number) for number, document in enumerate(documents)]

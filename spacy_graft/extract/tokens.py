@@ -103,8 +103,9 @@ class TokenNgrams(TokenReader):
     ----------
     attr : str
         Any attribute that ``Doc.to_array`` knows: ``LOWER``, ``LEMMA``, ``POS``, ``SHAPE``, ``LENGTH``, ``IS_ALPHA``...
-    min_df : int
-        Least number of documents of a feature.
+    min_df : int, optional
+        Least number of documents of a feature. None: 2, but 1 if there are fewer than 2,000 training documents, with
+        fewer than a million tokens.
     max_length : int, optional
         Longest n-gram in tokens; any length if None.
     penalty_factor : float
@@ -121,13 +122,14 @@ class TokenNgrams(TokenReader):
     """
 
     attr: str = "LOWER"
-    min_df: int = 2
+    min_df: int | None = None
     max_length: int | None = None
     penalty_factor: float = 1.0
     ends: bool = False
 
     kind: ClassVar[BlockKind] = BlockKind.NGRAMS
     feature_kind: ClassVar[str] = "token n-gram"
+    usual_min_df: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
         check_settings(self)

@@ -23,6 +23,7 @@ from ..extract.blocks import (
     is_ngram_block,
     is_reading_block,
     is_vectors_block,
+    least_documents,
 )
 from ..extract.lengths import WORDS, document_lengths, length_of_words, reads_words
 from ..extract.metadata import DocAttributes
@@ -113,6 +114,8 @@ class ExtractedCorpus:
         #: The block whose symbols are the words that define document lengths; without one, lengths are kept.
         self._words = next((name for name, block in self.reading.items() if reads_words(block)), None)
         self._collected = Collected([], [], set())
+        #: That of the documents, if None.
+        self._min_df: dict[str, int] | None = None
         #: Fingerprints of the parts, sorted, as far as they have been asked for.
         self._keys = np.empty(0, np.uint64)
 
@@ -147,7 +150,7 @@ class ExtractedCorpus:
 
     def followed_by(self, other: ExtractedCorpus) -> ExtractedCorpus:
         """The documents of both corpora, the other's last."""
-        return self._of_documents([self.documents(), other.documents()])
+        return self._of_documents([self.documents(), other.documents()], self.min_df)
 
     def documents(self) -> Documents:
         """All documents in one piece, in which the corpus keeps them from now on."""
@@ -160,11 +163,11 @@ class ExtractedCorpus:
 
     def some(self, rows: np.ndarray) -> ExtractedCorpus:
         """Some of the documents, by their numbers (int64)."""
-        return self._of_documents([self.documents().some(rows, self.place)])
+        return self._of_documents([self.documents().some(rows, self.place)], self.min_df)
 
     def first(self, n: int) -> ExtractedCorpus:
         """The first documents, in the same memory."""
-        return self._of_documents([self.documents().first(n)])
+        return self._of_documents([self.documents().first(n)], self.min_df)
 
     def folds(self, n_folds: int | None = None) -> np.ndarray:
         """The fold of each document: int64 (n_documents); by default of :func:`.held_out.fold_count`.
@@ -207,10 +210,10 @@ class ExtractedCorpus:
         targets = Targets(values, np.ones(values.shape, np.bool_), np.full(len(values), weight))
         return self._of_documents([replace(documents, targets=targets)])
 
-    def _of_documents(self, parts: list[Documents]) -> ExtractedCorpus:
+    def _of_documents(self, parts: list[Documents], min_df: dict[str, int] | None = None) -> ExtractedCorpus:
         """Other documents of the same blocks."""
         corpus = ExtractedCorpus(self.blocks, self.reader, self.place)
-        corpus._collected = Collected(parts, [], set())
+        corpus._collected, corpus._min_df = Collected(parts, [], set()), min_df
         return corpus
 
     def _has_seen(self, key: int) -> bool:
@@ -313,7 +316,7 @@ class ExtractedCorpus:
         else:
             targets = targets.dense()
         return TrainingData(
-            **fields_of_blocks(self.blocks, self.streams()),
+            **fields_of_blocks(self.blocks, self.streams(), self.min_df),
             targets=targets.values,
             known=targets.known,
             example_weights=targets.weights,
@@ -326,6 +329,11 @@ class ExtractedCorpus:
     def streams(self) -> dict[str, Stream]:
         """The symbols of all documents by block."""
         return self.documents().streams
+
+    @property
+    def min_df(self) -> dict[str, int]:
+        """Least number of documents of a feature by block: that of the corpus whose documents these are, or begin."""
+        return least_documents_of(self.blocks, self.streams()) if self._min_df is None else self._min_df
 
     def lengths(self) -> np.ndarray:
         """Document lengths: float64 (n_documents)."""
@@ -356,11 +364,21 @@ class ExtractedCorpus:
             )
 
 
-def fields_of_blocks(blocks: Mapping[str, Block], streams: Mapping[str, Stream]) -> dict[str, Any]:
+def least_documents_of(blocks: Mapping[str, Block], streams: Mapping[str, Stream]) -> dict[str, int]:
+    """Least number of documents of a feature by block; ``streams`` are what blocks read of all training documents."""
+    sizes = {name: (stream.n_documents, len(stream.symbols)) for name, stream in streams.items()}
+    return {name: least_documents(block, *sizes.get(name, (0, 0))) for name, block in blocks.items()}
+
+
+def fields_of_blocks(
+    blocks: Mapping[str, Block], streams: Mapping[str, Stream], min_df: Mapping[str, int] | None = None
+) -> dict[str, Any]:
     """The fields of :class:`TrainingData` that follow from blocks and the symbols that they read.
 
-    Document vectors also follow from the vectors of words (:mod:`spacy_graft.pipeline.vectors`).
+    Document vectors also follow from the vectors of words (:mod:`spacy_graft.pipeline.vectors`). ``min_df`` is by
+    default that of these documents (:func:`least_documents_of`).
     """
+    min_df = least_documents_of(blocks, streams) if min_df is None else min_df
     blocks = {name: block for name, block in blocks.items() if not is_vectors_block(block)}
     ngram_blocks = {name: block for name, block in blocks.items() if is_ngram_block(block)}
     return {
@@ -371,7 +389,7 @@ def fields_of_blocks(blocks: Mapping[str, Block], streams: Mapping[str, Stream])
             if is_item_block(block)
         },
         "combinations": {name: block for name, block in blocks.items() if is_combination_block(block)},
-        "min_df": {name: block.min_df for name, block in blocks.items()},
+        "min_df": {name: min_df[name] for name in blocks},
         "max_length": {name: block.max_length for name, block in ngram_blocks.items()},
         "penalty_factors": {name: block.penalty_factor for name, block in blocks.items()},
     }

@@ -14,7 +14,7 @@ BlockConfigs = dict[str, dict[str, Any]]
 WITHOUT_SPACES = frozenset({"bo", "ja", "th", "zh"})
 
 
-def default_features(words_min_df: int = 2, characters_min_df: int = 3, within_words: bool = True) -> BlockConfigs:
+def default_features(min_df: int | None = None, within_words: bool = True) -> BlockConfigs:
     """Word n-grams, and character n-grams within words with marks of capitals, which have a larger penalty.
 
     N-grams that are not within words can say where a text begins and ends.
@@ -23,12 +23,12 @@ def default_features(words_min_df: int = 2, characters_min_df: int = 3, within_w
         "words": {
             "@graft_features": "spacy_graft.TokenNgrams.v1",
             "attr": "LOWER",
-            "min_df": words_min_df,
+            "min_df": min_df,
             "ends": True,
         },
         "characters": {
             "@graft_features": "spacy_graft.CharacterNgrams.v1",
-            "min_df": characters_min_df,
+            "min_df": min_df,
             "within_words": within_words,
             "mark_capitals": within_words,
             "penalty_factor": 1.5,

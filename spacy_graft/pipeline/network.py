@@ -112,7 +112,7 @@ class NetworkSource:
     ) -> NamedFeatures:
         stream = Stream.concatenated([training_stream, self.unlabelled_streams[name]])
         if is_ngram_block(block):
-            vertices, symbols, presence = self._ngrams(block, stream)
+            vertices, symbols, presence = self._ngrams(block, stream, data.min_df[name])
         else:
             assert is_item_block(block)
             if block.value == "binary":
@@ -124,9 +124,9 @@ class NetworkSource:
         of_block, arrays = np.full(len(vertices), name, object), np.fromiter(symbols, object, len(symbols))
         return NamedFeatures(vertices, of_block, arrays, presence)
 
-    def _ngrams(self, block: NgramBlock, stream: Stream) -> VertexFeatures:
+    def _ngrams(self, block: NgramBlock, stream: Stream, min_df: int) -> VertexFeatures:
         longest = min(self.max_length, block.max_length or self.max_length)
-        index = NgramIndex.build(without_ends(stream), block.min_df, longest)
+        index = NgramIndex.build(without_ends(stream), min_df, longest)
         names = ("", *block.names(index.alphabet[1:], self.strings))
         nodes, ranks = [], []
         for node, ngram in ngrams_of(index):

@@ -1,0 +1,140 @@
+"""A ``min_df`` that is not given goes by the size of the training corpus."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import spacy_graft
+from conftest import PATH, Record, component_of, make_examples, make_nlp
+from spacy_graft import GraftTextClassifier, estimate_memory
+from spacy_graft.extract import blocks
+from spacy_graft.extract.attributes import TokenAttributes
+from spacy_graft.extract.blocks import MANY_DOCUMENTS, MANY_SYMBOLS, least_documents
+from spacy_graft.extract.characters import CharacterNgrams
+from spacy_graft.extract.texts import IntegerSequences, TextBytes, TextCharacters, TextWords
+from spacy_graft.extract.tokens import TokenNgrams
+
+DEFAULT: dict[str, Any] = {
+    "words": {"@graft_features": "spacy_graft.TokenNgrams.v1"},
+    "characters": {"@graft_features": "spacy_graft.CharacterNgrams.v1", "within_words": True},
+}
+SMALL, USUAL = {"words": 1, "characters": 2}, {"words": 2, "characters": 3}
+
+
+def n_tokens(records: list[Record]) -> int:
+    """The symbols of the block of words."""
+    return sum(len(example.predicted) for example in make_examples(make_nlp(), records))
+
+
+def limit_at(n_symbols: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Corpora of fewer symbols are small."""
+    monkeypatch.setattr(blocks, "MANY_SYMBOLS", n_symbols)
+
+
+@pytest.mark.parametrize(
+    ("block", "small", "usual"),
+    [
+        (TokenNgrams(), 1, 2),
+        (CharacterNgrams(), 2, 3),
+        (TextWords(), 1, 2),
+        (TextCharacters(), 2, 3),
+        (TextBytes(), 2, 3),
+        (IntegerSequences(), 1, 2),
+        (TokenNgrams(min_df=5), 5, 5),
+        (TokenAttributes(), 2, 2),
+    ],
+)
+def test_a_small_corpus_has_rarer_features(block: Any, small: int, usual: int) -> None:
+    assert least_documents(block, MANY_DOCUMENTS - 1, MANY_SYMBOLS - 1) == small
+    assert least_documents(block, MANY_DOCUMENTS, MANY_SYMBOLS - 1) == usual
+    assert least_documents(block, MANY_DOCUMENTS - 1, MANY_SYMBOLS) == usual
+
+
+@pytest.mark.parametrize("min_df", [None, 0, -1, 1.5, "2"])
+def test_items_have_a_number(min_df: Any) -> None:
+    with pytest.raises(ValueError, match="TokenAttributes: min_df"):
+        TokenAttributes(min_df=min_df)
+
+
+@pytest.mark.parametrize("retrain", [False, True])
+def test_the_training_documents_decide(
+    retrain: bool, train_records: list[Record], dev_records: list[Record], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Train and dev together are not small, but what was chosen on train is trained with its cut-offs."""
+    limit_at(n_tokens(train_records) + 1, monkeypatch)
+    nlp = make_nlp(features={"words": DEFAULT["words"]}, learner={**PATH, "retrain": retrain})
+    component = component_of(nlp)
+    train, dev = make_examples(nlp, train_records), make_examples(nlp, dev_records)
+    nlp.initialize(lambda: train)
+    for _ in range(PATH["steps"] + 1):
+        nlp.update(train)
+        nlp.evaluate(dev)
+    report = component.report
+    assert report is not None
+    assert (report.min_df, report.n_documents) == ({"words": 1}, len(train) + len(dev) * retrain)
+
+
+@pytest.mark.parametrize(("limit", "min_df"), [(MANY_SYMBOLS, SMALL), (1, USUAL)])
+def test_components_and_estimators_have_the_same(
+    limit: int, min_df: dict[str, int], train_records: list[Record], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limit_at(limit, monkeypatch)
+    nlp = make_nlp(features=DEFAULT, learner=PATH)
+    spacy_graft.fit(nlp, make_examples(nlp, train_records))
+    report = component_of(nlp).report
+    assert report is not None
+    assert report.min_df == min_df
+    texts, labels = zip(*((record["text"], record["label"]) for record in train_records), strict=True)
+    model = GraftTextClassifier().fit(texts, labels)
+    assert [*model.report_.min_df.values()] == [*min_df.values()]
+
+
+def test_folds_have_that_of_all_documents(train_records: list[Record], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though each of them would be small."""
+    limit_at(n_tokens(train_records), monkeypatch)
+    nlp = make_nlp(features={"words": DEFAULT["words"]}, learner=PATH)
+    component = component_of(nlp)
+    examples = make_examples(nlp, train_records)
+    component.initialize(lambda: examples)
+    nlp.update(examples)
+    corpus = component.training.corpus  # type: ignore[union-attr]
+    kept, _ = corpus.splits()[0]
+    assert corpus.some(kept).training_data().min_df == corpus.training_data().min_df == {"words": 2}
+
+
+def test_a_model_is_extended_beyond_a_small_corpus(
+    train_records: list[Record], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Words of one document are no features any more."""
+    old, new = train_records[:60], train_records[60:]
+    limit_at(n_tokens(train_records), monkeypatch)
+    nlp = make_nlp(features={"words": DEFAULT["words"]}, learner=PATH, keep_corpus=True)
+    spacy_graft.fit(nlp, make_examples(nlp, old))
+    component = component_of(nlp)
+    assert component.report is not None
+    assert component.report.min_df == {"words": 1}
+    nlp.update(make_examples(nlp, new))
+    assert component.report.min_df == {"words": 2}
+    assert component.report.n_documents == len(train_records)
+
+
+def test_memory_is_that_of_the_whole_corpus(train_records: list[Record], monkeypatch: pytest.MonkeyPatch) -> None:
+    limit_at(10 * n_tokens(train_records), monkeypatch)
+    nlp = make_nlp(features={"words": DEFAULT["words"]})
+    examples = make_examples(nlp, train_records)
+    small, large = (
+        estimate_memory(nlp, examples, n_documents=n * len(examples)).blocks[0].n_nodes / n for n in (1, 20)
+    )
+    assert large < 0.5 * small
+
+
+def test_significance_has_no_words_of_one_document(train_records: list[Record]) -> None:
+    texts, labels = zip(*((record["text"], record["label"]) for record in train_records), strict=True)
+    model = GraftTextClassifier(analyzer="word")
+    assert model.significance(texts, labels).n_tested == model.set_params(min_df=2).significance(texts, labels).n_tested
+    nlp = make_nlp(features={"words": DEFAULT["words"]})
+    report = spacy_graft.significance(nlp, make_examples(nlp, train_records))
+    nlp = make_nlp(features={"words": {**DEFAULT["words"], "min_df": 2}})
+    assert report.n_tested == spacy_graft.significance(nlp, make_examples(nlp, train_records)).n_tested
