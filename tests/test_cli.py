@@ -51,7 +51,7 @@ from spacy_graft.cli import warm as warm_module
 from spacy_graft.cli.app import app
 from spacy_graft.cli.common import ENDING, CommandError, Terminated, quoted, terminated_in_order, text_of_error
 from spacy_graft.cli.features import write_csv
-from spacy_graft.cli.init_config import CorpusSize, complete_config
+from spacy_graft.cli.init_config import CorpusSize, complete_config, component_settings
 from spacy_graft.cli.inputs import InputText, OnError
 from spacy_graft.cli.streaming import ZONE_TEXTS, TextStream, begin_process
 from spacy_graft.cli.syntax import add_syntax
@@ -1151,8 +1151,10 @@ def test_init_config_takes_names_of_fields(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(("size", "min_df"), [("small", [None, 2]), ("medium", [None, 3]), ("large", [10, 10])])
 def test_the_size_of_the_corpus_says_how_rare_features_may_be(size: str, min_df: list[Any], tmp_path: Path) -> None:
-    call("init-config", tmp_path / "config.cfg", "--syntax", "--size", size)
+    call("init-config", tmp_path / "config.cfg", "--size", size)
     features = spacy.util.load_config(tmp_path / "config.cfg")["components"]["textcat_graft"]["features"]
+    assert [features[block]["min_df"] for block in ("words", "characters")] == min_df[:1] * 2
+    features = component_settings(CorpusSize(size), "en", syntax=True)["features"]
     assert [features[block]["min_df"] for block in ("words", "arcs")] == min_df
 
 

@@ -11,7 +11,7 @@ from conftest import PATH, Record, component_of, make_examples, make_nlp
 from spacy_graft import GraftTextClassifier, estimate_memory
 from spacy_graft.extract import blocks
 from spacy_graft.extract.attributes import TokenAttributes
-from spacy_graft.extract.blocks import MANY_DOCUMENTS, MANY_SYMBOLS, least_documents
+from spacy_graft.extract.blocks import LARGE_CORPUS_DOCUMENTS, LARGE_CORPUS_SYMBOLS, least_documents
 from spacy_graft.extract.characters import CharacterNgrams
 from spacy_graft.extract.texts import IntegerSequences, TextBytes, TextCharacters, TextWords
 from spacy_graft.extract.tokens import TokenNgrams
@@ -30,7 +30,7 @@ def n_tokens(records: list[Record]) -> int:
 
 def limit_at(n_symbols: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Corpora of fewer symbols are small."""
-    monkeypatch.setattr(blocks, "MANY_SYMBOLS", n_symbols)
+    monkeypatch.setattr(blocks, "LARGE_CORPUS_SYMBOLS", n_symbols)
 
 
 @pytest.mark.parametrize(
@@ -47,9 +47,9 @@ def limit_at(n_symbols: int, monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_a_small_corpus_has_rarer_features(block: Any, small: int, usual: int) -> None:
-    assert least_documents(block, MANY_DOCUMENTS - 1, MANY_SYMBOLS - 1) == small
-    assert least_documents(block, MANY_DOCUMENTS, MANY_SYMBOLS - 1) == usual
-    assert least_documents(block, MANY_DOCUMENTS - 1, MANY_SYMBOLS) == usual
+    assert least_documents(block, LARGE_CORPUS_DOCUMENTS - 1, LARGE_CORPUS_SYMBOLS - 1) == small
+    assert least_documents(block, LARGE_CORPUS_DOCUMENTS, LARGE_CORPUS_SYMBOLS - 1) == usual
+    assert least_documents(block, LARGE_CORPUS_DOCUMENTS - 1, LARGE_CORPUS_SYMBOLS) == usual
 
 
 @pytest.mark.parametrize("min_df", [None, 0, -1, 1.5, "2"])
@@ -76,7 +76,7 @@ def test_the_training_documents_decide(
     assert (report.min_df, report.n_documents) == ({"words": 1}, len(train) + len(dev) * retrain)
 
 
-@pytest.mark.parametrize(("limit", "min_df"), [(MANY_SYMBOLS, SMALL), (1, USUAL)])
+@pytest.mark.parametrize(("limit", "min_df"), [(LARGE_CORPUS_SYMBOLS, SMALL), (1, USUAL)])
 def test_components_and_estimators_have_the_same(
     limit: int, min_df: dict[str, int], train_records: list[Record], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 #: Value of an item in a document, always in [0, 1]: presence, logarithm of the count, or count by rarity.
 ItemValue = Literal["binary", "log_count", "tf_idf"]
 #: Documents and symbols of a corpus that is not small (docs/accuracy.md, Words of one document).
-MANY_DOCUMENTS, MANY_SYMBOLS = 2_000, 1_000_000
+LARGE_CORPUS_DOCUMENTS, LARGE_CORPUS_SYMBOLS = 2_000, 1_000_000
 #: The kind of features that come from outside the training texts, which tables mark.
 WORD_VECTOR = "word vector"
 
@@ -205,7 +205,7 @@ def least_documents(block: Block, n_documents: int, n_symbols: int) -> int:
     That is ``min_df``. If it is None: ``usual_min_df``, but one less in a small corpus, where many of the words on
     which labels depend occur once. (A corpus of few long texts is not small: its index would be.)
     """
-    is_small = n_documents < MANY_DOCUMENTS and n_symbols < MANY_SYMBOLS
+    is_small = n_documents < LARGE_CORPUS_DOCUMENTS and n_symbols < LARGE_CORPUS_SYMBOLS
     return usual_min_df(block) - (block.min_df is None and is_small)
 
 
