@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import spacy_graft
-from conftest import PATH, Record, component_of, make_examples, make_nlp
+from conftest import PATH, Record, component_of, make_examples, make_nlp, make_records, one_hot
 from spacy_graft import GraftTextClassifier, estimate_memory
 from spacy_graft.extract import blocks
 from spacy_graft.extract.attributes import TokenAttributes
@@ -15,6 +15,8 @@ from spacy_graft.extract.blocks import LARGE_CORPUS_DOCUMENTS, LARGE_CORPUS_SYMB
 from spacy_graft.extract.characters import CharacterNgrams
 from spacy_graft.extract.texts import IntegerSequences, TextBytes, TextCharacters, TextWords
 from spacy_graft.extract.tokens import TokenNgrams
+from spacy_graft.graft.data import TrainingData
+from spacy_graft.pipeline.corpus import ExtractedCorpus
 
 DEFAULT: dict[str, Any] = {
     "words": {"@graft_features": "spacy_graft.TokenNgrams.v1"},
@@ -118,6 +120,69 @@ def test_a_model_is_extended_beyond_a_small_corpus(
     nlp.update(make_examples(nlp, new))
     assert component.report.min_df == {"words": 2}
     assert component.report.n_documents == len(train_records)
+
+
+def test_chosen_models_are_extended_and_edited_as_they_are_loaded(
+    train_records: list[Record], dev_records: list[Record], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Train is small, and train and dev are not: an edit keeps the cut-off of the model, more documents decide anew."""
+    limit_at(n_tokens(train_records) + 1, monkeypatch)
+    nlp = make_nlp(features={"words": DEFAULT["words"]}, learner=PATH, keep_corpus=True)
+    spacy_graft.fit(nlp, make_examples(nlp, train_records), dev=make_examples(nlp, dev_records))
+    saved = nlp.to_bytes()
+    reports = []
+    for is_loaded in (False, True):
+        if is_loaded:
+            nlp = make_nlp(features={"words": DEFAULT["words"]}, learner=PATH, keep_corpus=True).from_bytes(saved)
+        component = component_of(nlp)
+        component.edit(deny=["goal"])
+        edited = component.report
+        nlp.update(make_examples(nlp, make_records(5, seed=9)))
+        reports.append((edited, component.report))
+    for edited, extended in reports:
+        assert edited is not None
+        assert extended is not None
+        assert (edited.min_df, extended.min_df) == ({"words": 1}, {"words": 2})
+    (edited, extended), (of_loaded, extended_of_loaded) = reports
+    assert (edited.n_columns, extended.n_columns) == (of_loaded.n_columns, extended_of_loaded.n_columns)
+
+
+def test_a_lost_fit_is_begun_again_with_its_own_documents(
+    train_records: list[Record], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that have come since are not in it, and do not make its corpus larger."""
+    limit_at(n_tokens(train_records), monkeypatch)
+    nlp = make_nlp(features={"words": DEFAULT["words"]}, learner=PATH)
+    first, last = make_examples(nlp, train_records[:-20]), make_examples(nlp, train_records[-20:])
+    component = component_of(nlp)
+    component.initialize(lambda: first[:1])
+    training = component.training
+    assert training is not None
+    nlp.update(first)
+    nlp.update(first)
+    nlp.update(last)
+    assert training.n_pending == 20
+    training.course.fit = None  # as after an error
+    assert training._present_fit().report.min_df == {"words": 1}
+    assert training.corpus.training_data().min_df == {"words": 2}
+
+
+def test_soft_labels_make_a_corpus_large(train_records: list[Record], monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [record["text"] for record in make_records(200, seed=9)]
+    limit_at(n_tokens(train_records), monkeypatch)
+    nlp = make_nlp(features={"words": DEFAULT["words"]}, learner=PATH)
+    begun = []
+    training_data = ExtractedCorpus.training_data
+
+    def noted(corpus: ExtractedCorpus) -> TrainingData:
+        data = training_data(corpus)
+        begun.append((data.n_documents > 30, data.min_df["words"]))
+        return data
+
+    monkeypatch.setattr(ExtractedCorpus, "training_data", noted)
+    examples = make_examples(nlp, train_records[:30])
+    spacy_graft.distil(nlp, examples, texts, lambda docs: [one_hot("food")] * len(docs), weights=[1.0])
+    assert set(begun) == {(False, 1), (True, 2)}
 
 
 def test_memory_is_that_of_the_whole_corpus(train_records: list[Record], monkeypatch: pytest.MonkeyPatch) -> None:

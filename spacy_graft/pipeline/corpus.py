@@ -150,7 +150,7 @@ class ExtractedCorpus:
 
     def followed_by(self, other: ExtractedCorpus) -> ExtractedCorpus:
         """The documents of both corpora, the other's last."""
-        return self._of_documents([self.documents(), other.documents()], self.min_df)
+        return self._of_documents([self.documents(), other.documents()])
 
     def documents(self) -> Documents:
         """All documents in one piece, in which the corpus keeps them from now on."""
@@ -162,12 +162,16 @@ class ExtractedCorpus:
         return self._collected.parts[0]
 
     def some(self, rows: np.ndarray) -> ExtractedCorpus:
-        """Some of the documents, by their numbers (int64)."""
+        """Some of the documents, by their numbers (int64), under ``min_df`` of all of them."""
         return self._of_documents([self.documents().some(rows, self.place)], self.min_df)
 
     def first(self, n: int) -> ExtractedCorpus:
         """The first documents, in the same memory."""
-        return self._of_documents([self.documents().first(n)], self.min_df)
+        return self._of_documents([self.documents().first(n)])
+
+    def with_min_df(self, min_df: Mapping[str, int]) -> ExtractedCorpus:
+        """The same documents, with what ``min_df`` another corpus had instead of theirs, until more are added."""
+        return self._of_documents([self.documents()], {**self.min_df, **min_df})
 
     def folds(self, n_folds: int | None = None) -> np.ndarray:
         """The fold of each document: int64 (n_documents); by default of :func:`.held_out.fold_count`.
@@ -248,6 +252,7 @@ class ExtractedCorpus:
         length = length_of_words(symbols[WORDS]) if self._words is None else 0
         by_name = {name: symbols[block] for name, block in self.reading.items()}
         self._collected.new.append(ReadDocument(by_name, target, length, key))
+        self._min_df = None
         if len(self._collected.new) == MOST_NEW:
             self._finish_part()
 
@@ -332,7 +337,7 @@ class ExtractedCorpus:
 
     @property
     def min_df(self) -> dict[str, int]:
-        """Least number of documents of a feature by block: that of the corpus whose documents these are, or begin."""
+        """Least number of documents of a feature by block: that of these documents, or of those that they are of."""
         return least_documents_of(self.blocks, self.streams()) if self._min_df is None else self._min_df
 
     def lengths(self) -> np.ndarray:

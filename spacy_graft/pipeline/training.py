@@ -14,6 +14,7 @@ from spacy.tokens import Doc
 from spacy.util import logger
 
 from ..adjustment import Adjustment
+from ..extract.blocks import Block, usual_min_df
 from ..graft.emptiness import NothingToLearnError, why_empty
 from ..graft.report import Report
 from ..graft.settings import GraftingPath, PenaltySettings, n_samples
@@ -440,7 +441,8 @@ class Training:
         model = StepModel(chosen.snapshot, chosen.report.copy().with_strengths(self.course.variant.strengths))
         if choice.learner.retrain:
             like, n_before = chosen.report, len(self.corpus)
-            joined = self.corpus.followed_by(held_out.corpus)
+            # What has been chosen is trained with the same features, even if all documents are no small corpus.
+            joined = self.corpus.followed_by(held_out.corpus).with_min_df(self.corpus.min_df)
             found = chosen_of_few(self, joined, held_out)
             if found is not None:
                 self.begin_like(found)
@@ -685,6 +687,7 @@ class ResumedTraining(Training):
         self.fits.names = replace(self.fits.names, required=required, wanted=wanted)
         like = self.course.like
         assert like is not None
+        self.corpus = self.corpus.with_min_df(cutoffs_of(like, self.corpus.blocks))
         fit = self.course.fit = self.fits.begun(self.corpus, self.course.variant)
         resolve = getattr(fit, "resolve", None)
         if resolve is not None and like.l1 > 0.0:
@@ -710,6 +713,15 @@ def not_kept(report: Report) -> str:
     if report.network is not None:
         return "a network of features, which is"
     return "" if report.vectors is None else "word vectors, which are"
+
+
+def cutoffs_of(report: Report, blocks: Mapping[str, Block]) -> dict[str, int]:
+    """``min_df`` of the blocks of a model, which may have been trained on fewer documents, and chosen on these.
+
+    Larger ones in a report are not of the block, but of what an L1 strength leaves out.
+    """
+    usual = {name: usual_min_df(block) for name, block in blocks.items()}
+    return {name: least for name, least in report.min_df.items() if least <= usual.get(name, 0)}
 
 
 @contextmanager
