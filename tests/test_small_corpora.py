@@ -16,6 +16,7 @@ from spacy_graft.extract.characters import CharacterNgrams
 from spacy_graft.extract.texts import IntegerSequences, TextBytes, TextCharacters, TextWords
 from spacy_graft.extract.tokens import TokenNgrams
 from spacy_graft.graft.data import TrainingData
+from spacy_graft.graphs.cooccurrence import Cooccurrence
 from spacy_graft.pipeline.corpus import ExtractedCorpus
 
 DEFAULT: dict[str, Any] = {
@@ -183,6 +184,25 @@ def test_soft_labels_make_a_corpus_large(train_records: list[Record], monkeypatc
     examples = make_examples(nlp, train_records[:30])
     spacy_graft.distil(nlp, examples, texts, lambda docs: [one_hot("food")] * len(docs), weights=[1.0])
     assert set(begun) == {(False, 1), (True, 2)}
+
+
+def test_documents_without_labels_do_not_add_words_of_one_document(
+    train_records: list[Record], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = [record["text"] for record in make_records(100, seed=9)]
+
+    def vertices(**words: Any) -> int:
+        nlp = make_nlp(features={"words": {**DEFAULT["words"], **words}}, learner=PATH)
+        examples = make_examples(nlp, train_records[:30])
+        spacy_graft.fit(nlp, examples, network=Cooccurrence(), network_max_length=2, unlabelled=texts)
+        report = component_of(nlp).report
+        assert report is not None
+        assert report.network is not None
+        return report.network["vertices"]
+
+    assert vertices() == vertices(min_df=1)
+    limit_at(n_tokens(train_records[:30]) + 1, monkeypatch)
+    assert vertices() == vertices(min_df=2) < vertices(min_df=1)
 
 
 def test_memory_is_that_of_the_whole_corpus(train_records: list[Record], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from scipy import sparse
 from spacy.strings import StringStore
 
 from ..extract.bags import Bags
-from ..extract.blocks import Block, ItemBlock, NgramBlock, is_item_block, is_ngram_block
+from ..extract.blocks import Block, ItemBlock, NgramBlock, is_item_block, is_ngram_block, least_documents
 from ..extract.ends import without_ends
 from ..extract.streams import Stream, stream_of
 from ..extract.unread import read_symbols
@@ -36,6 +36,7 @@ class NetworkSource:
     of token attributes. If blocks have a feature with the same name, it is the feature of the first block.
     Documents without labels are passed to the builder like others and count for ``min_df``, so that features without a
     training document can be vertices. (Except for items whose values depend on their frequency in training.)
+    Where it is None, they are a corpus of their own: if that is not small, words of one document are no vertices.
 
     Memory: a Python object for each vertex, and 12 bytes for each document of each vertex.
 
@@ -110,15 +111,18 @@ class NetworkSource:
     def _features(
         self, name: str, block: NgramBlock | ItemBlock, data: TrainingData, training_stream: Stream
     ) -> NamedFeatures:
-        stream = Stream.concatenated([training_stream, self.unlabelled_streams[name]])
+        unlabelled = self.unlabelled_streams[name]
+        stream = Stream.concatenated([training_stream, unlabelled])
         if is_ngram_block(block):
-            vertices, symbols, presence = self._ngrams(block, stream, data.min_df[name])
+            # A small corpus may have many documents without labels, and these many words of one document.
+            least = least_documents(block, unlabelled.n_documents, len(unlabelled.symbols))
+            vertices, symbols, presence = self._ngrams(block, stream, max(data.min_df[name], least))
         else:
             assert is_item_block(block)
             if block.value == "binary":
                 bags = [Bags.of_stream(stream, block.min_df)]
             else:
-                bags = [data.bags[name], Bags.of_stream(self.unlabelled_streams[name])]
+                bags = [data.bags[name], Bags.of_stream(unlabelled)]
             vertices, symbols, presence = self._items(block, bags)
         # Of rows of one length, np.array would make a matrix.
         of_block, arrays = np.full(len(vertices), name, object), np.fromiter(symbols, object, len(symbols))
