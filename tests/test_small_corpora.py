@@ -205,6 +205,17 @@ def test_documents_without_labels_do_not_add_words_of_one_document(
     assert vertices() == vertices(min_df=2) < vertices(min_df=1)
 
 
+@pytest.mark.parametrize("n", [19, 38, 61])
+def test_memory_of_a_corpus_at_the_limit_is_that_of_a_large_one(n: int, train_records: list[Record]) -> None:
+    """2000 / 19 * 19 is a little less than 2000."""
+    nlp = make_nlp(features={"words": DEFAULT["words"]})
+    examples = make_examples(nlp, train_records[:n])
+    below, at = (
+        estimate_memory(nlp, examples, n_documents=LARGE_CORPUS_DOCUMENTS - step).blocks[0].n_nodes for step in (1, 0)
+    )
+    assert at < below
+
+
 def test_memory_is_that_of_the_whole_corpus(train_records: list[Record], monkeypatch: pytest.MonkeyPatch) -> None:
     limit_at(10 * n_tokens(train_records), monkeypatch)
     nlp = make_nlp(features={"words": DEFAULT["words"]})

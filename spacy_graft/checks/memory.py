@@ -182,7 +182,7 @@ def training_data(component: TextCatGraft, examples: list[Example], labels: list
     with warnings_of_all_documents():
         data = corpus.training_data()
     min_df = {
-        name: least_documents(component.blocks[name], int(scale * len(examples)), int(scale * len(stream.symbols)))
+        name: least_documents(component.blocks[name], round(scale * len(examples)), round(scale * len(stream.symbols)))
         for name, stream in data.streams.items()
     }
     return replace(data, min_df=data.min_df | min_df)
