@@ -148,6 +148,21 @@ def test_chosen_models_are_extended_and_edited_as_they_are_loaded(
     assert (edited.n_columns, extended.n_columns) == (of_loaded.n_columns, extended_of_loaded.n_columns)
 
 
+def test_a_word_of_one_document_is_locked_although_the_l1_strength_leaves_it_out() -> None:
+    """The report of the model has the cut-off of the strength, which is 2 documents."""
+    records = [
+        {"text": f"{label} u{number}", "label": label} for number, label in enumerate(["food", "music", "sport"] * 7)
+    ]
+    learner = {"@graft_learners": "spacy_graft.Grafting.v1", "l1": 1.0}
+    nlp = make_nlp(features={"words": DEFAULT["words"]}, learner=learner, keep_corpus=True)
+    spacy_graft.fit(nlp, make_examples(nlp, records))
+    component = component_of(nlp)
+    assert component.report is not None
+    assert component.report.min_df == {"words": 2}
+    component.edit(lock={"u3": {"food": 2.0}})
+    assert "u3" in {feature.text for feature in component.features()}
+
+
 def test_a_lost_fit_is_begun_again_with_its_own_documents(
     train_records: list[Record], monkeypatch: pytest.MonkeyPatch
 ) -> None:

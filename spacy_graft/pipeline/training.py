@@ -14,7 +14,6 @@ from spacy.tokens import Doc
 from spacy.util import logger
 
 from ..adjustment import Adjustment
-from ..extract.blocks import Block, usual_min_df
 from ..graft.emptiness import NothingToLearnError, why_empty
 from ..graft.report import Report
 from ..graft.settings import GraftingPath, PenaltySettings, n_samples
@@ -687,7 +686,9 @@ class ResumedTraining(Training):
         self.fits.names = replace(self.fits.names, required=required, wanted=wanted)
         like = self.course.like
         assert like is not None
-        self.corpus = self.corpus.with_min_df(cutoffs_of(like, self.corpus.blocks))
+        # It may have been chosen on a part of them, which was small. (Larger ones are due to an L1 strength.)
+        own = self.corpus.min_df
+        self.corpus = self.corpus.with_min_df({name: min(own[name], least) for name, least in like.min_df.items()})
         fit = self.course.fit = self.fits.begun(self.corpus, self.course.variant)
         resolve = getattr(fit, "resolve", None)
         if resolve is not None and like.l1 > 0.0:
@@ -713,15 +714,6 @@ def not_kept(report: Report) -> str:
     if report.network is not None:
         return "a network of features, which is"
     return "" if report.vectors is None else "word vectors, which are"
-
-
-def cutoffs_of(report: Report, blocks: Mapping[str, Block]) -> dict[str, int]:
-    """``min_df`` of the blocks of a model, which may have been trained on fewer documents, and chosen on these.
-
-    Larger ones in a report are not of the block, but of what an L1 strength leaves out.
-    """
-    usual = {name: usual_min_df(block) for name, block in blocks.items()}
-    return {name: least for name, least in report.min_df.items() if least <= usual.get(name, 0)}
 
 
 @contextmanager
