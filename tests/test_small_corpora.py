@@ -8,7 +8,7 @@ import pytest
 
 import spacy_graft
 from conftest import PATH, Record, component_of, make_examples, make_nlp, make_records, one_hot
-from spacy_graft import GraftTextClassifier, estimate_memory
+from spacy_graft import GraftingPath, GraftTextClassifier, estimate_memory
 from spacy_graft.extract import blocks
 from spacy_graft.extract.attributes import TokenAttributes
 from spacy_graft.extract.blocks import LARGE_CORPUS_DOCUMENTS, LARGE_CORPUS_SYMBOLS, least_documents
@@ -18,6 +18,7 @@ from spacy_graft.extract.tokens import TokenNgrams
 from spacy_graft.graft.data import TrainingData
 from spacy_graft.graphs.cooccurrence import Cooccurrence
 from spacy_graft.pipeline.corpus import ExtractedCorpus
+from spacy_graft.text_model import ReadTexts, TextSpace
 
 DEFAULT: dict[str, Any] = {
     "words": {"@graft_features": "spacy_graft.TokenNgrams.v1"},
@@ -105,6 +106,23 @@ def test_folds_have_that_of_all_documents(train_records: list[Record], monkeypat
     corpus = component.training.corpus  # type: ignore[union-attr]
     kept, _ = corpus.splits()[0]
     assert corpus.some(kept).training_data().min_df == corpus.training_data().min_df == {"words": 2}
+
+
+def test_folds_of_estimators_have_that_of_all_documents(
+    train_records: list[Record], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun = []
+    training_data = TextSpace.training_data
+
+    def noted(space: TextSpace, documents: ReadTexts, /, **of_documents: Any) -> TrainingData:
+        begun.append((len(documents) < len(train_records), documents.min_df["word"]))
+        return training_data(space, documents, **of_documents)
+
+    monkeypatch.setattr(TextSpace, "training_data", noted)
+    texts, labels = zip(*((record["text"], record["label"]) for record in train_records), strict=True)
+    limit_at(n_tokens(train_records), monkeypatch)
+    GraftTextClassifier(GraftingPath(steps=6), analyzer="word").fit(texts, labels)
+    assert set(begun) == {(True, 2), (False, 2)}
 
 
 def test_a_model_is_extended_beyond_a_small_corpus(
