@@ -206,11 +206,12 @@ def least_documents(block: Block, n_documents: int, n_symbols: int) -> int:
     which labels depend occur once. (A corpus of few long texts is not small: its index would be.)
     """
     is_small = n_documents < LARGE_CORPUS_DOCUMENTS and n_symbols < LARGE_CORPUS_SYMBOLS
-    return usual_min_df(block) - (block.min_df is None and is_small)
+    usual = usual_min_df(block)
+    return max(usual - 1, 1) if block.min_df is None and is_small else usual
 
 
 def usual_min_df(block: Block) -> int:
-    """``min_df`` of a block; if it is None, that for a corpus that is not small: at least 2."""
+    """``min_df`` of a block; if it is None, that for a corpus that is not small."""
     return getattr(block, "usual_min_df", 2) if block.min_df is None else block.min_df
 
 
