@@ -154,8 +154,8 @@ on train documents of eight sets, without multidomain_sentiment, zh_chnsenticorp
 
 That words of one document are features of a small corpus (docs/accuracy.md, *Words of one document*) changes books, dvd
 and electronics alone, and learning curves: these are of 2026-11-30, and on that day commands took a seventh longer.
-It was decided on train documents of ten sets, of multidomain_sentiment books and electronics. Test scores of draws of up
-to 1,000 documents had been seen, and of all trec_questions before the limit of documents was set.
+It was decided on train documents of ten sets, of multidomain_sentiment books and electronics. Test scores of draws of
+up to 1,000 documents had been seen, and of all trec_questions before the limit of documents was set.
 
 The form of the adjustment was chosen on dev and test scores of these sets.
 
