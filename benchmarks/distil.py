@@ -61,7 +61,7 @@ one draw (a standard error is 1 to 2 points). Some training documents are labell
 on the labelled texts. The students have at most {MOST_FEATURES:,} features; the weight of the soft labels is chosen on
 the labelled texts. Agreement is that with the teacher on held-out training documents, with its 95% lower bound. Speed
 is that of `nlp.pipe` on texts of {CHARACTERS} characters of the test documents, on one core, tokenizer included. Other
-programs ran beside it on 2026-11-27: seconds are up to twice those of an idle machine.
+programs ran beside it: seconds are up to twice those of an idle machine.
 """
 
 
