@@ -321,14 +321,14 @@ class GraftTextClassifier(LinearClassifier):
     ) -> SignificanceReport:
         """Test which n-grams go with which labels, as :func:`spacy_graft.significance` does; nothing is fitted.
 
+        A ``min_df`` of None is that of large corpora here: 2, for characters and bytes 3.
+
         Parameters
         ----------
         X, y
             As those of :meth:`fit`.
         strata, level, permutations, top, contexts, seed, pairs
             As those of :func:`spacy_graft.significance`.
-
-        A ``min_df`` of None is that of large corpora here: 2, for characters and bytes 3.
 
         Examples
         --------

@@ -13,9 +13,9 @@ import numpy as np
 from scipy.sparse import issparse
 
 from .estimator_files import SavedEstimator, checked_values
-from .extract.blocks import BlockKind, as_reading_block, least_documents
+from .extract.blocks import BlockKind, as_reading_block
 from .extract.feature_lengths import bounded_lengths
-from .extract.streams import Stream, add_part, numbers_of_texts
+from .extract.streams import Stream, add_part, least_documents_of, numbers_of_texts
 from .extract.texts import (
     SequenceReader,
     TextVectors,
@@ -146,11 +146,7 @@ class TextSpace(SnapshotSpace):
         for of_batch in results_of_batches(read, documents_of(X)):
             lengths += of_batch
         joined = {name: join(parts[name] or [Stream.join([], reader.dtype)]) for name, reader in self.readers.items()}
-        min_df = {
-            name: least_documents(self._blocks[name], stream.n_documents, len(stream.symbols))
-            for name, stream in joined.items()
-        }
-        return ReadTexts(joined, np.array(lengths, np.float64), min_df)
+        return ReadTexts(joined, np.array(lengths, np.float64), least_documents_of(self._blocks, joined))
 
     def read(self, X: Iterable[Any]) -> Iterable[Any]:
         """Return other documents, to be read when they are scored."""

@@ -17,6 +17,7 @@ from spacy_graft.graft.emptiness import problem_of_weights, warn_if_empty, warni
 from spacy_graft.graft.report import Report
 from spacy_graft.graft.settings import CoordinateAscent, Grafting, GraftingPath
 from spacy_graft.graft.start import start
+from spacy_graft.pipeline.defaults import default_features
 from spacy_graft.pipeline.targets import WEIGHT_KEY
 from strategies import training_data
 from test_graft import run
@@ -123,8 +124,9 @@ def test_a_path_without_features_ends_as_the_optimum_at_l1_max():
 
 def test_a_component_warns_once():
     nlp = spacy.blank("xx")
-    words = {"@graft_features": "spacy_graft.TokenNgrams.v1", "min_df": 2}
-    component = nlp.add_pipe("textcat_graft", config={"features": {"words": words}})
+    features = default_features()
+    features["words"]["min_df"], features["characters"]["min_df"] = 2, 3
+    component = nlp.add_pipe("textcat_graft", config={"features": features})
     examples = [Example.from_dict(nlp.make_doc(text), {"cats": cats}) for text, cats in TWO_EXAMPLES]
     nlp.initialize(lambda: examples)
     with warnings.catch_warnings(record=True) as caught:
@@ -132,7 +134,7 @@ def test_a_component_warns_once():
         for _ in range(30):
             nlp.update(examples)
     (warning,) = caught
-    assert "2 training documents as min_df asks for (words: 2)" in str(warning.message)
+    assert "2 training documents as min_df asks for (words: 2, characters: 3)" in str(warning.message)
     assert component.report.max_violation == 0.0  # type: ignore[attr-defined]
     assert nlp("I'm so happy.").cats == {"POSITIVE": 0.5, "NEGATIVE": 0.5}
 

@@ -917,10 +917,12 @@ def test_texts_that_recur_are_known() -> None:
     assert model.predict_proba(words).max(axis=1).mean() > 0.95
 
 
-def test_a_rare_label_has_about_its_share_of_other_texts() -> None:
+@pytest.mark.parametrize(("learner", "min_df"), [(None, None), (GraftingPath(steps=6), 2)])
+def test_a_rare_label_has_about_its_share_of_other_texts(learner: GraftingPath | None, min_df: int | None) -> None:
     rng = np.random.default_rng(0)
     texts = [" ".join(rng.choice(list("abcdefghijklmnopqrst"), 8)) for _ in range(1200)]
-    model = GraftTextClassifier(analyzer="word").fit([*texts[:1000], "u v w"], [0] * 1000 + [1])
+    model = GraftTextClassifier(learner, analyzer="word", min_df=min_df)
+    model.fit([*texts[:1000], "u v w"], [0] * 1000 + [1])
     assert np.median(model.predict_proba(texts[1000:])[:, 1]) < 0.004
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
 
-from .blocks import ReadingBlock, is_item_block
+from .blocks import Block, ReadingBlock, is_item_block, least_documents
 
 PartT = TypeVar("PartT")
 
@@ -147,3 +147,9 @@ def numbers_of_texts(streams: Collection[Stream], n_documents: int) -> list[int]
 def stream_of(block: ReadingBlock, documents: Iterable[np.ndarray]) -> Stream:
     """The stream of a block from the symbols of the documents."""
     return Stream.join(documents, block.dtype, block.width if is_item_block(block) else None)
+
+
+def least_documents_of(blocks: Mapping[str, Block], streams: Mapping[str, Stream]) -> dict[str, int]:
+    """Least number of documents of a feature by block; ``streams`` are what blocks read of all training documents."""
+    sizes = {name: (stream.n_documents, len(stream.symbols)) for name, stream in streams.items()}
+    return {name: least_documents(block, *sizes.get(name, (0, 0))) for name, block in blocks.items()}

@@ -23,11 +23,10 @@ from ..extract.blocks import (
     is_ngram_block,
     is_reading_block,
     is_vectors_block,
-    least_documents,
 )
 from ..extract.lengths import WORDS, document_lengths, length_of_words, reads_words
 from ..extract.metadata import DocAttributes
-from ..extract.streams import Stream, add_part, numbers_of_texts
+from ..extract.streams import Stream, add_part, least_documents_of, numbers_of_texts
 from ..extract.unread import document_text
 from ..graft.data import TrainingData
 from ..graft.emptiness import NEVER_POSITIVE, NOTHING_FOUND, NothingToLearnError, problem_of_weights
@@ -367,12 +366,6 @@ class ExtractedCorpus:
                 f"[{self.reader.component}] {NEVER_POSITIVE} {listed(never)}: the component will "
                 f"hardly ever predict {'it' if len(never) == 1 else 'them'}."
             )
-
-
-def least_documents_of(blocks: Mapping[str, Block], streams: Mapping[str, Stream]) -> dict[str, int]:
-    """Least number of documents of a feature by block; ``streams`` are what blocks read of all training documents."""
-    sizes = {name: (stream.n_documents, len(stream.symbols)) for name, stream in streams.items()}
-    return {name: least_documents(block, *sizes.get(name, (0, 0))) for name, block in blocks.items()}
 
 
 def fields_of_blocks(

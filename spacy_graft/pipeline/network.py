@@ -36,7 +36,8 @@ class NetworkSource:
     of token attributes. If blocks have a feature with the same name, it is the feature of the first block.
     Documents without labels are passed to the builder like others and count for ``min_df``, so that features without a
     training document can be vertices. (Except for items whose values depend on their frequency in training.)
-    Where it is None, they are a corpus of their own: if that is not small, words of one document are no vertices.
+    Where ``min_df`` is None, words of one document are vertices only if neither the training documents nor they are
+    many (:func:`.blocks.least_documents`).
 
     Memory: a Python object for each vertex, and 12 bytes for each document of each vertex.
 
