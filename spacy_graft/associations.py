@@ -25,8 +25,6 @@ from .search.pairs import pair_index
 
 #: Characters of the text on each side of a feature in its context.
 CONTEXT_WIDTH = 30
-#: Strata that a message names.
-NAMED_STRATA = 3
 #: The block that pairs are of in reports, and the kind of feature that they are.
 PAIRS, PAIR_KIND = "pairs", "combination"
 #: The owner of the options, for messages.
@@ -322,10 +320,9 @@ class TestedCorpus:
             varies |= variances[1:] > 0.0
         if not varies.all():
             silent = [self.names[s] for s in np.flatnonzero(~varies)]
-            more = ", …" if len(silent) > NAMED_STRATA else ""
             warn(
                 f"{CALLED}: {len(silent):,} of {len(varies):,} strata say nothing, since the labels of their "
-                f"documents do not differ: {listed(silent[:NAMED_STRATA])}{more}."
+                f"documents do not differ: {listed(silent)}."
             )
         return found
 

@@ -39,7 +39,7 @@ from .matrices import (
     require_numbers,
     require_readable,
 )
-from .messages import listed, listed_in_part, warn
+from .messages import listed, warn
 from .model.item_matching import Members, add_item_scores
 from .model.matching import Blocks
 from .model.snapshot import Snapshot, columns_of, snapshot_of_solution
@@ -156,7 +156,7 @@ class NamedItems:
         """Return the columns of names; a ValueError if there are none."""
         missing = [name for name in names if name not in strings.numbers]
         if missing:
-            raise damaged_model(f"it has features of {listed(missing[:3])}, but no such items")
+            raise damaged_model(f"it has features of {listed(missing)}, but no such items")
         return np.array([strings.numbers[name] - 1 for name in names], np.uint64)
 
 
@@ -488,7 +488,7 @@ def difference_of_names(columns: Sequence[str], expected: Sequence[str]) -> str:
         "Names that fit did not have": [name for name in columns if name not in of_fit],
         "Missing": [name for name in expected if name not in of_x],
     }
-    differences = [f"{what}: {listed_in_part(names)}." for what, names in found.items() if names]
+    differences = [f"{what}: {listed(names)}." for what, names in found.items() if names]
     return " ".join(differences or ["They are the same in another order."])
 
 

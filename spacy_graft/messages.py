@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 #: Names of a list that may be long.
-FIRST_NAMES = 5
+MOST_NAMED = 20
 #: Characters of a text that names its document.
 LONGEST_TEXT = 40
 #: Characters of a name among others.
@@ -64,15 +64,16 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
     return f" Did you mean {near[0]!r}?" if near else ""
 
 
+def in_part(names: Sequence[str], most: int = MOST_NAMED) -> str:
+    """The first names, separated by commas, and how many more there are; ``none`` if there are none."""
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}" if names else "none"
+
+
 def listed(names: Iterable[object]) -> str:
-    """Names, quoted and separated by commas, of long ones the beginning; ``none`` if there are none."""
+    """The same of quoted names, of long ones the beginning."""
     shown = (text_beginning(name, LONGEST_NAME) if isinstance(name, str) else name for name in names)
-    return ", ".join(map(repr, shown)) or "none"
-
-
-def listed_in_part(names: Sequence[object]) -> str:
-    """The same of the first few, and three dots if there are more."""
-    return listed(names[:FIRST_NAMES]) + ", ..." * (len(names) > FIRST_NAMES)
+    return in_part([*map(repr, shown)])
 
 
 def count(n: int, noun: str) -> str:

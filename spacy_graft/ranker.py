@@ -37,9 +37,6 @@ from .threads import limited_threads
 if TYPE_CHECKING:
     from .extract.blocks import Block
 
-#: Groups that a message names.
-MOST_NAMED = 3
-
 
 @dataclass(frozen=True)
 class CandidateFeature(ItemFeature):
@@ -416,8 +413,8 @@ class Groups:
         if (totals == 0.0).any():
             wrong = np.flatnonzero(totals == 0.0)
             raise ValueError(
-                f"{len(wrong):,} of {len(totals):,} groups have no correct candidate, among them "
-                f"{listed(self.names[g] for g in wrong[:MOST_NAMED])}: add the correct one, or leave the group out."
+                f"{len(wrong):,} of {len(totals):,} groups have no correct candidate: "
+                f"{listed(self.names[g] for g in wrong)}. Add the correct one, or leave the group out."
             )
         return np.asarray(y / totals[self.numbers])
 

@@ -155,13 +155,13 @@ def test_all_forms_of_a_corpus_have_the_same_scores(saved: Path, corpus: Path, t
         }
 
 
-@pytest.mark.filterwarnings("default:Of 13 documents", "default:7 of 13 documents")
+@pytest.mark.filterwarnings("default:Of 28 documents", "default:22 of 28 documents")
 def test_labels_that_the_pipeline_does_not_have_are_told(saved: Path, tmp_path: Path) -> None:
-    records = [*make_records(6), *({"text": "x", "label": f"new {k}"} for k in range(7))]
+    records = [*make_records(6), *({"text": "x", "label": f"new {k}"} for k in range(22))]
     said = call("evaluate", saved, write_jsonl(tmp_path / "test.jsonl", records)).stderr
-    names = ", ".join(repr(f"new {k}") for k in range(5))
-    assert f"Warning: Of 13 documents, 7 have labels that the pipeline does not have ({names}, ...)." in said
-    assert "Warning: 7 of 13 documents are left out of all scores" in said
+    names = ", ".join(repr(f"new {k}") for k in range(20))
+    assert f"Warning: Of 28 documents, 22 have labels that the pipeline does not have ({names} and 2 more)." in said
+    assert "Warning: 22 of 28 documents are left out of all scores" in said
 
 
 @pytest.mark.filterwarnings("default:5 of 35 documents")

@@ -1,4 +1,4 @@
-"""Warnings name the line of the user, whatever lies between it and the package."""
+"""Warnings name the line of the user, whatever lies between it and the package; lists of names end."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from conftest import run_forked
-from spacy_graft.messages import warn
+from spacy_graft.messages import MOST_NAMED, listed, warn
 
 #: A script of a user. Of its lines, those that say so cause warnings.
 SCRIPT = """
@@ -70,3 +70,9 @@ def test_a_line_without_a_module_is_of_a_user() -> None:
     with pytest.warns(UserWarning, match="a text") as found:
         exec(compile("warn('a text')", "a cell", "exec"), {"warn": warn, "__name__": None})
     assert [(warning.filename, warning.lineno) for warning in found] == [("a cell", 1)]
+
+
+def test_long_lists_say_how_many_more_there_are() -> None:
+    assert listed([]) == "none"
+    assert listed(range(MOST_NAMED)) == ", ".join(map(str, range(MOST_NAMED)))
+    assert listed(f"label {k}" for k in range(5000)).endswith("'label 18', 'label 19' and 4,980 more")

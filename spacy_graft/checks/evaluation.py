@@ -14,7 +14,7 @@ from spacy.tokens import Doc
 from spacy.training import Example
 
 from ..extract.unread import document_text
-from ..messages import listed_in_part, warn
+from ..messages import listed, warn
 from ..metrics import LEAST_RIGHT, brier, expected_calibration_error, log_loss, reliability
 from ..pipeline.components import later_components_disabled
 from ..pipeline.dataset import LEFT_OUT, no_label
@@ -66,7 +66,7 @@ def warn_of_unknown_labels(nlp: Language, examples: list[Example]) -> None:
     if names:
         warn(
             f"Of {len(examples)} documents, {n_documents} have labels that the pipeline does not have "
-            f"({listed_in_part(names)}). No score is of these labels."
+            f"({listed(names)}). No score is of these labels."
         )
 
 

@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..files import TABLE_ENDINGS, delimiter_by_name, json_text, write_whole, writing, writing_folder
-from ..messages import count, listed, listed_in_part, unpaired_surrogate
+from ..messages import count, listed, unpaired_surrogate
 from .common import (
     CommandError,
     blank_pipeline,
@@ -76,7 +76,7 @@ def convert_command(
         if not summary.n_documents:
             raise CommandError(f"{source} has no documents.")
         write(ConvertedTexts(corpus, summary, update), Path(output))
-    print_message(f"Wrote {output}: {count(summary.n_documents, 'document')}, labels {listed_in_part(corpus.labels)}.")
+    print_message(f"Wrote {output}: {count(summary.n_documents, 'document')}, labels {listed(corpus.labels)}.")
 
 
 @dataclass(frozen=True)

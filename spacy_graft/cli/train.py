@@ -26,8 +26,8 @@ from ..messages import (
     LONGEST_NAME,
     count,
     did_you_mean,
+    in_part,
     listed,
-    listed_in_part,
     percentage,
     printable,
     text_beginning,
@@ -79,8 +79,8 @@ OPTIONAL_PATHS = ("lexicon",)
 #: Factories and scorers of components, of exclusive and of independent labels.
 EXCLUSIVE = ("textcat_graft", "spacy_graft.textcat_scorer.v1")
 MULTILABEL = ("textcat_graft_multilabel", "spacy_graft.textcat_multilabel_scorer.v1")
-#: Labels that are listed, and what may stand between several in one cell of a table.
-MOST_LABELS, SEPARATORS = 20, ";|,"
+#: What may stand between several labels in one cell of a table.
+SEPARATORS = ";|,"
 #: Symbols without white space that spaCy's tokenizer may take seconds for.
 LONG_RUN = 5000
 LONG_RUN_OF_SYMBOLS = re.compile(rf"(?<![^\w\s])[^\w\s]{{{LONG_RUN}}}")
@@ -543,12 +543,8 @@ class LabelsFound:
 
     def lines(self) -> Iterator[str]:
         """Say which labels there are, and which of them may be the same."""
-        shown = ", ".join(
-            f"{printable(text_beginning(label, LONGEST_NAME))} {n:,}"
-            for label, n in self.counts.most_common(MOST_LABELS)
-        )
-        n_more = len(self.counts) - MOST_LABELS
-        yield f"Labels: {shown or 'none'}{f' and {n_more:,} more' if n_more > 0 else ''}."
+        shown = [f"{printable(text_beginning(label, LONGEST_NAME))} {n:,}" for label, n in self.counts.most_common()]
+        yield f"Labels: {in_part(shown)}."
         alike = defaultdict(list)
         for label in self.counts:
             alike[plain_label(label)].append(label)
@@ -690,8 +686,8 @@ def labels_found(corpora: dict[str, JsonlCorpus], has_shapes: bool) -> LabelsFou
         )
     if found.counts and of_dev and found.counts.keys().isdisjoint(of_dev):
         raise CommandError(
-            f"{dev.path}: no document has a label of those that are trained. Its labels: {listed_in_part([*of_dev])}. "
-            f"Those of {train.path}: {listed_in_part([*found.counts])}."
+            f"{dev.path}: no document has a label of those that are trained. Its labels: {listed([*of_dev])}. "
+            f"Those of {train.path}: {listed([*found.counts])}."
         )
     held_out = ", one in ten of each set of labels" if dev.part else ""
     print_message(f"{counts['train']:,} documents to train on, {counts['dev']:,} for dev{held_out}.")

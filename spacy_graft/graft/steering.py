@@ -303,8 +303,7 @@ class Steering:
         required = [text for text in missing if text in self.names.required]
         named = required or missing
         message = (
-            f"No feature of the {n_documents:,} training documents is named {listed(named[:10])}"
-            f"{f' or by {len(named) - 10} other patterns' if len(named) > 10 else ''}. "
+            f"No feature of the {n_documents:,} training documents is named {listed(named)}. "
             f"{''.join(map(self._nearest, named[:MOST_EXPLAINED]))}Names are those that features() lists, of as many "
             f"documents as min_df asks for."
         )

@@ -13,7 +13,7 @@ from spacy.training import Example
 from .. import metrics
 from ..extract.unread import document_text
 from ..held_out import PlainTargets
-from ..messages import listed_in_part, warn
+from ..messages import listed, warn
 from ..model.sparse_linear import snapshot_of
 from .annotation import annotated_before
 from .card import add_card
@@ -177,7 +177,7 @@ def refuse_untrained(component: TextCatGraft, targets: PlainTargets) -> None:
     if untrained := list(compress(component.labels, has_label & component.is_new_label())):
         raise ValueError(
             f"[{component.name}] Some of the examples have labels that have been added and not been trained yet "
-            f"({listed_in_part(untrained)}). Train them first, with nlp.update, or leave these examples out."
+            f"({listed(untrained)}). Train them first, with nlp.update, or leave these examples out."
         )
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from spacy.language import Language
 
 from ..explain.features import effects_of, feature_text, n_documents_of, strongest_words
-from ..messages import count, percentage, printable
+from ..messages import count, in_part, percentage, printable
 from ..model.sparse_linear import snapshot_of
 from ..model.weights import dense_column
 from .notes import MARK, has_own_notes
@@ -258,8 +258,7 @@ def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str
 
 def listed_first(names: Sequence[str]) -> str:
     """Names, of many the first ones."""
-    more = f" and {len(names) - SHOWN_LABELS:,} more" if len(names) > SHOWN_LABELS else ""
-    return ", ".join(map(code, names[:SHOWN_LABELS])) + more
+    return in_part([*map(code, names)], SHOWN_LABELS)
 
 
 def code(text: str) -> str:

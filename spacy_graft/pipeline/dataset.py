@@ -14,7 +14,7 @@ from spacy.training import Example
 from ..explain.html.dataset import DatasetFigures, Deciding, ExplainedError
 from ..explain.scores import LabelExplanation
 from ..extract.unread import document_text
-from ..messages import listed_in_part, warn
+from ..messages import listed, warn
 from ..metrics import LEAST_RIGHT
 from .judging import can_judge, warn_of_trained
 from .targets import SUM_TOLERANCE, is_complete, sum_of_targets
@@ -111,7 +111,7 @@ def check_labelled(component: TextCatGraft, examples: Sequence[Example], judged:
     if n_unknown:
         warn(
             f"[{component.name}] {n_unknown} of {len(examples)} documents have labels that the component does not "
-            f"know, and are not among those that are judged. Its labels: {listed_in_part(component.labels)}."
+            f"know, and are not among those that are judged. Its labels: {listed(component.labels)}."
         )
     n_several = sum(sum_of_targets(cats, own) > 1.0 + SUM_TOLERANCE for cats in annotated)
     if component.exclusive and n_several:
@@ -125,7 +125,7 @@ def no_label(component: TextCatGraft, n_documents: int, found: Iterable[str]) ->
     """Return the error for documents of which none has a label of the component."""
     return ValueError(
         f"None of the {n_documents} documents has a label of the component {component.name!r}. Its labels: "
-        f"{listed_in_part(component.labels)}; those of the documents: {listed_in_part([*dict.fromkeys(found)])}."
+        f"{listed(component.labels)}; those of the documents: {listed([*dict.fromkeys(found)])}."
     )
 
 

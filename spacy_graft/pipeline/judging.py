@@ -13,7 +13,7 @@ from ..digests import share_in_sketch
 from ..extract.unread import unread_text
 from ..graft.emptiness import problem_of_weights
 from ..held_out import ENOUGH_HELD_OUT, MOST_COPIES
-from ..messages import listed, listed_in_part, warn
+from ..messages import listed, warn
 from ..threads import limited_threads
 from .annotation import words_added
 from .choice import HeldOut
@@ -95,7 +95,7 @@ def warn_of_unknown(component: TextCatGraft, examples: list[Example], n_judging:
     if n_judging < len(examples):
         found = {label: None for example in examples for label, value in example.reference.cats.items() if value}
         unknown = [label for label in found if label not in component.labels]
-        named = f" ({listed_in_part(unknown)})" if unknown else ""
+        named = f" ({listed(unknown)})" if unknown else ""
         warn(
             f"[{component.name}] Only {n_judging} of {len(examples)} held-out documents choose the model: the others "
             f"have no label, or labels that the component does not have{named}."
@@ -116,8 +116,8 @@ def warn_of_no_labels(component: TextCatGraft, examples: list[Example]) -> None:
     found = dict.fromkeys(label for example in examples for label in example.reference.cats)
     warn(
         f"[{component.name}] None of the {len(examples)} documents has a label of the component in doc.cats: there is "
-        f"nothing to score the component by. The labels of the documents: {listed_in_part([*found])}; of the "
-        f"component: {listed_in_part(component.labels)}. For texts with labels in JSON lines or CSV, use spacy-graft "
+        f"nothing to score the component by. The labels of the documents: {listed([*found])}; of the "
+        f"component: {listed(component.labels)}. For texts with labels in JSON lines or CSV, use spacy-graft "
         f"evaluate."
     )
 

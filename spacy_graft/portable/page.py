@@ -7,15 +7,13 @@ from typing import Any
 
 from ..explain.html.markup import fragment, name_html, whole_page
 from ..files import json_text
-from ..messages import count
+from ..messages import count, in_part
 
 TITLE = "Classify a text"
 #: The page needs nothing but itself: browsers refuse whatever else it could ask for.
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 )
-#: Labels that are named above the text.
-MAX_NAMED = 8
 
 
 def page(model: dict[str, Any]) -> str:
@@ -52,8 +50,7 @@ def model_summary(model: dict[str, Any]) -> str:
     """How many features and which labels a model has."""
     n_features = count(sum(len(block["ngrams"]) for block in model["blocks"]), "feature")
     labels = [name_html(str(label)) for label in model["labels"]]
-    more = f" and {len(labels) - MAX_NAMED:,} more" if len(labels) > MAX_NAMED else ""
-    return f"A linear model of {n_features}. {count(len(labels), 'label')}: {', '.join(labels[:MAX_NAMED])}{more}."
+    return f"A linear model of {n_features}. {count(len(labels), 'label')}: {in_part(labels)}."
 
 
 def without_tags(json: str) -> str:
