@@ -157,9 +157,50 @@ def test_a_scheduler_without_workers_is_told_of_and_may_get_some(monkeypatch):
     with LocalCluster(n_workers=0, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as local:
         timer = Timer(3.0, local.scale, (1,))
         timer.start()
-        with pytest.warns(UserWarning, match=r"has had no workers for 1 seconds\. If none come .*: dask worker tcp"):
+        with pytest.warns(UserWarning, match=r"has no workers\. If none come .*: dask worker tcp.* is installed"):
             assert list(on_cluster.map_on_cluster(local.scheduler_address, 1, abs, [(-3,)])) == [3]
         close_clients()
+
+
+def test_workers_that_are_lost_are_told_of(monkeypatch):
+    """Such as those that do not have the package: they end when they get a task."""
+    from distributed import LocalCluster
+
+    monkeypatch.setattr(on_cluster, "SECONDS_TO_CONNECT", 1)
+    with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as local:
+        place = local.scheduler_address
+        assert list(on_cluster.map_on_cluster(place, 1, abs, [(-3,)])) == [3]
+        local.scale(0)
+        timer = Timer(3.0, local.scale, (1,))
+        timer.start()
+        with pytest.warns(UserWarning, match=r"has no workers\. If none come"):
+            assert list(on_cluster.map_on_cluster(place, 1, abs, [(-4,)])) == [4]
+        close_clients()
+
+
+def test_a_scheduler_that_comes_back_is_used(monkeypatch):
+    from distributed import LocalCluster
+
+    with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as local:
+        client = on_cluster.client_of(local.scheduler_address, 1)
+        client.close()  # as it does by itself some time after the scheduler has gone
+        assert list(on_cluster.map_on_cluster(local.scheduler_address, 1, abs, [(-3,)])) == [3]
+        close_clients()
+
+
+def test_tasks_after_an_error_are_not_computed(cluster, tmp_path):
+    """Not even if the error is kept, with its frames, as a notebook does."""
+    with pytest.raises(ValueError, match="the first") as _kept:
+        list(on_cluster.map_on_cluster(cluster.scheduler_address, 2, fail_first, [(tmp_path, i) for i in range(20)]))
+    time.sleep(2)
+    assert len(list(tmp_path.iterdir())) < 10
+
+
+def fail_first(folder, i):
+    if i == 0:
+        raise ValueError("the first")
+    time.sleep(0.2)
+    (folder / str(i)).touch()
 
 
 def test_workers_that_come_with_the_first_task_are_waited_for(monkeypatch):

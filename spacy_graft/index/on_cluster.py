@@ -7,7 +7,7 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import suppress
-from functools import cache, lru_cache
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .. import __version__
@@ -15,11 +15,11 @@ from ..messages import one_line, warn
 from ..threads import pool
 
 if TYPE_CHECKING:
-    from distributed import Client
+    from distributed import Client, Future
 
 AnswerT = TypeVar("AnswerT")
 
-#: Seconds to wait for a scheduler, and before one without workers is told of.
+#: Seconds to wait for a scheduler, and for a result before a scheduler without workers is told of.
 SECONDS_TO_CONNECT = 30
 
 
@@ -80,14 +80,17 @@ def map_on_cluster(
         If the cluster cannot be reached or is lost, or a worker has another version of the package.
     """
     client = client_of(scheduler, n_workers)
+    if client.status == "closed":  # since its scheduler was lost; there may be one again
+        client_of.cache_clear()
+        client = client_of(scheduler, n_workers)
     from distributed import KilledWorker
     from distributed.comm import CommClosedError
 
     futures = [client.submit(call_of_version, __version__, function, *arguments, pure=False) for arguments in given]
     try:
-        if scheduler:
-            tell_of_missing_workers(client, scheduler)
         for future in futures:
+            while scheduler and not has_ended(future):
+                tell_of_missing_workers(client, scheduler)
             yield future.result()
     except (KilledWorker, CancelledError, CommClosedError, TimeoutError) as error:
         client_of.cache_clear()
@@ -98,22 +101,26 @@ def map_on_cluster(
             f"The Dask cluster {scheduler or 'on this machine'} is lost or has ended: {type(error).__name__}: "
             f"{one_line(error).rstrip('.')}. {advice} the same command again: it continues after the finished shards."
         ) from error
+    finally:
+        futures.clear()  # so that what is left is not computed for an error that somebody keeps, as a notebook does
 
 
-@lru_cache(maxsize=1)
-def tell_of_missing_workers(client: Client, scheduler: str) -> None:
-    """Warn if a scheduler has no workers. It may get some, and those of some clusters come with the first task.
-
-    A client is asked once, and not at each pass of a search.
-    """
+def has_ended(future: Future) -> bool:
+    """Whether a task has, or ends while one waits for it."""
     try:
-        client.wait_for_workers(1, timeout=SECONDS_TO_CONNECT)
-    except OSError as error:
-        # That it is lost is said where results are waited for.
-        if isinstance(error, TimeoutError) and "workers arrived" in str(error):
+        future.exception(timeout=SECONDS_TO_CONNECT)
+    except TimeoutError:
+        return False
+    return True
+
+
+def tell_of_missing_workers(client: Client, scheduler: str) -> None:
+    """Warn if a scheduler has no workers. It may get some, and those of some clusters come with the first task."""
+    with suppress(OSError):  # that it is lost is said where results are waited for
+        if not client.nthreads():
             warn(
-                f"The Dask scheduler {scheduler} has had no workers for {SECONDS_TO_CONNECT} seconds. If none come by "
-                f"themselves, start some: dask worker {scheduler}"
+                f"The Dask scheduler {scheduler} has no workers. If none come by themselves, start some: dask worker "
+                f"{scheduler} (where spacy-graft is installed: a worker without it ends, and its log says so)"
             )
 
 
