@@ -203,6 +203,13 @@ def fail_first(folder, i):
     (folder / str(i)).touch()
 
 
+def test_workers_in_another_folder_give_the_same_model(cluster, data, tmp_path, monkeypatch):
+    expected = fitted(data, InMemory(1))
+    on_cluster.client_of(cluster.scheduler_address, 2)
+    monkeypatch.chdir(tmp_path)
+    assert_same(fitted(data, Dask(2, "index", scheduler=cluster.scheduler_address)), expected)
+
+
 def test_workers_that_come_with_the_first_task_are_waited_for(monkeypatch):
     from distributed import LocalCluster
 

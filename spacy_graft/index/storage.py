@@ -79,8 +79,8 @@ class SharedFolder:
         return replace(self, name=f"{self.name}/{name}")
 
     def for_workers(self) -> SharedFolder:
-        """The folder as workers see it."""
-        return replace(self, root=None) if self.storage else self
+        """The folder as workers see it, which may have been started in another folder."""
+        return replace(self, root=None if self.storage or self.root is None else self.root.absolute())
 
     def has(self, name: str) -> bool:
         """Whether there is such a file for all to read."""
