@@ -22,6 +22,7 @@ from spacy_graft.graft.start import start
 from spacy_graft.index import on_cluster, on_disk, sums
 from spacy_graft.index.on_disk import OWNER_FILE, owner_note
 from spacy_graft.index.places import Dask, InMemory
+from spacy_graft.search import on_cluster as search_on_cluster
 from spacy_graft.search.on_cluster import search_files
 from strategies import training_data
 
@@ -208,6 +209,18 @@ def test_workers_in_another_folder_give_the_same_model(cluster, data, tmp_path, 
     on_cluster.client_of(cluster.scheduler_address, 2)
     monkeypatch.chdir(tmp_path)
     assert_same(fitted(data, Dask(2, "index", scheduler=cluster.scheduler_address)), expected)
+
+
+def test_workers_that_do_not_see_a_search_are_told_what_they_need(threaded, data, tmp_path, monkeypatch):
+    """Where the index has been built before."""
+    fitted(data, on_disk_place(tmp_path))
+
+    def hidden(path):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
+
+    monkeypatch.setattr(search_on_cluster, "mapped_array", hidden)
+    with pytest.raises(ValueError, match=r"search-.*searched\.npy cannot be read on .*Workers .* under the same path"):
+        fitted(data, Dask(2, str(tmp_path), scheduler=threaded.scheduler_address))
 
 
 def test_workers_that_come_with_the_first_task_are_waited_for(monkeypatch):

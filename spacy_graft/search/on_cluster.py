@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import secrets
 import weakref
 from collections.abc import Sequence
@@ -22,7 +23,7 @@ from ..index.on_disk import (
     shard_folder,
 )
 from ..index.places import Dask
-from ..index.storage import OPENING, SharedFolder
+from ..index.storage import OPENING, UNREADABLE, SharedFolder, StorageError
 from ..index.sums import RangedTree, TreeSums
 from .kernels import EQUAL, FREE, NodeQuery
 from .ranges import RangedSearch, RangeFindings, findings_of_range
@@ -120,11 +121,24 @@ def search_files(index_folder: SharedFolder, search_folder: SharedFolder) -> tup
     shard_folder.cache_clear()  # frees files that have been deleted
     index_folder.drop_copies(SHARDS)
     index_folder.drop_copies("search-*", keep=search_folder.path.name)
-    arrays = [search_folder.read(f"{name}.npy", mapped_array) for name in SEARCH_ARRAYS]
+    arrays = [array_of_search(search_folder, f"{name}.npy") for name in SEARCH_ARRAYS]
     searched, inverse_weights, starts, open_nodes, n_levels = arrays
     by_range = np.split(open_nodes, np.searchsorted(open_nodes, starts[1:-1]))
     tree = IndexFolder(index_folder).open().tree
     return RangedTree(tree, starts, tuple(by_range), int(n_levels)), searched, inverse_weights
+
+
+def array_of_search(folder: SharedFolder, name: str) -> np.ndarray:
+    """An array that the process that trains has written; a ValueError if it cannot be read here."""
+    try:
+        return folder.read(name, mapped_array)
+    except StorageError:
+        raise
+    except UNREADABLE as error:
+        raise ValueError(
+            f"{folder.path / name} cannot be read on {platform.node()}: {error}. Workers of a cluster must see this "
+            f"folder under the same path, unless they have a storage."
+        ) from error
 
 
 def findings_of_task(task: RangeTask) -> RangeFindings:
@@ -132,7 +146,7 @@ def findings_of_task(task: RangeTask) -> RangeFindings:
     with OPENING:
         ranged, searched, inverse_weights = search_files(task.index_folder, task.search_folder)
         task.search_folder.drop_copies("lanes-*", keep=task.lanes)
-        lanes = task.search_folder.read(task.lanes, mapped_array)
+        lanes = array_of_search(task.search_folder, task.lanes)
     begin, end = ranged.starts[task.r : task.r + 2].tolist()
     rows = np.where(searched[begin:end], FREE, EQUAL).astype(np.int32)
     rows[task.nodes - begin] = task.rows
