@@ -129,6 +129,11 @@ def test_a_scheduler_that_is_not_there_is_named(data, tmp_path, monkeypatch):
         fitted(data, Dask(2, str(tmp_path), scheduler="tcp://127.0.0.1:9"))
 
 
+def test_a_secure_scheduler_without_a_configuration_of_tls_is_named(data, tmp_path):
+    with pytest.raises(ValueError, match=r"No Dask scheduler answers at 'tls://127.*TLS configuration"):
+        fitted(data, Dask(2, str(tmp_path), scheduler="tls://127.0.0.1:9"))
+
+
 @pytest.mark.parametrize(("greeting", "said"), [(b"", "nothing came within 1 s"), (b"HTTP/1.1 400 Bad\r\n", "Unable")])
 def test_another_service_is_no_scheduler(greeting, said, data, tmp_path, monkeypatch):
     """Such as the dashboard: a client would wait for ever, or read a greeting as a size."""

@@ -52,7 +52,8 @@ def client_of(scheduler: str, n_workers: int) -> Client:
             f"The workers of the Dask cluster do not start: {one_line(error).rstrip('.')}. A script that starts a "
             f'cluster does so under if __name__ == "__main__":.'
         ) from error
-    except (OSError, ValueError, MemoryError) as error:  # a first word that is none is taken for a size
+    # A first word that is none is taken for a size. A TypeError is for TLS without its configuration.
+    except (OSError, ValueError, MemoryError, TypeError) as error:
         said = one_line(error) or f"nothing came within {SECONDS_TO_CONNECT} seconds"
         raise ValueError(
             f"No Dask scheduler answers at {scheduler!r}: {said}. Start it, or correct the address (its port is 8786, "
