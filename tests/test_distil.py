@@ -999,7 +999,12 @@ def value_info(name: str, kind: int, shape: Sequence[str]) -> bytes:
 
 
 def write_encoder(
-    folder: Path, table: np.ndarray, input_name: str = "input_ids", pooled: bool = False, beside: str = ""
+    folder: Path,
+    table: np.ndarray,
+    input_name: str = "input_ids",
+    pooled: bool = False,
+    beside: str = "",
+    input_type: int = 7,
 ) -> None:
     """A model that looks words up, perhaps with its weights in a file beside it, and its tokenizer."""
     from tokenizers import Tokenizer, models, pre_tokenizers
@@ -1018,8 +1023,8 @@ def write_encoder(
     initializer = message(*((1, size) for size in table.shape), (2, 1), (8, "table"), *stored)
     output = value_info("pooled", 1, ["b", "w"]) if pooled else value_info("states", 1, ["b", "n", "w"])
     graph = message(
-        *((1, node) for node in nodes), (2, "g"), (5, initializer), (11, value_info(input_name, 7, ["b", "n"])),
-        (12, output),
+        *((1, node) for node in nodes), (2, "g"), (5, initializer),
+        (11, value_info(input_name, input_type, ["b", "n"])), (12, output),
     )  # fmt: skip
     (folder / "model.onnx").write_bytes(message((1, 8), (7, graph), (8, message((1, ""), (2, 13)))))
     tokenizer = Tokenizer(models.WordLevel({"[UNK]": 0, "goal": 1, "salt": 2}, "[UNK]"))
@@ -1052,6 +1057,29 @@ def test_an_onnx_encoder(pooled: bool, tmp_path: Path) -> None:
         encoder.encode("goal")
     _, report = student_of(encoder, weights=[])
     assert report.teacher.endswith("model.onnx + logistic regression")
+
+
+def test_an_encoder_of_32_bits(tmp_path: Path) -> None:
+    pytest.importorskip("onnxruntime")
+    pytest.importorskip("tokenizers")
+    write_encoder(tmp_path, TABLE, input_type=6)
+    encoder = spacy_graft.OnnxEncoder(tmp_path)
+    assert encoder.width == 3
+    assert encoder.encode(["goal"]).tolist() == [[0.0, 1.0, 0.0]]
+
+
+@pytest.mark.filterwarnings("error")
+def test_an_encoder_with_the_tokenizer_of_another(tmp_path: Path) -> None:
+    """Before a text fails, it has a width; the error says which files do not fit."""
+    pytest.importorskip("onnxruntime")
+    tokenizers = pytest.importorskip("tokenizers")
+    write_encoder(tmp_path, TABLE)
+    other = tokenizers.Tokenizer(tokenizers.models.BPE({"x": 7}, []))  # it has no tokens for other letters
+    other.save(str(tmp_path / "tokenizer.json"))
+    encoder = spacy_graft.OnnxEncoder(tmp_path)
+    assert encoder.encode(["a"]).tolist() == [[0.0] * 3]
+    with pytest.raises(ValueError, match=r"model.onnx fails on a text of 2 tokens: .* those of .*tokenizer.json\."):
+        encoder.encode(["xx"])
 
 
 @pytest.mark.parametrize("name", ["weights.bin", "weights/table.bin"])

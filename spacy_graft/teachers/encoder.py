@@ -19,6 +19,8 @@ from .teacher import Gold, Head, Teacher, naming_texts
 
 #: The file names of an encoder in a folder.
 ENCODER_FILE, TOKENIZER_FILE = "model.onnx", "tokenizer.json"
+#: Types of inputs that are not int64, as programs that make models choose them.
+INPUT_TYPES = {"tensor(int32)": np.int32}
 #: Tokens that a text is cut to: by default, and at the least.
 MAX_TOKENS, LEAST_TOKENS = 128, 3
 
@@ -90,8 +92,8 @@ class OnnxEncoder:
                     f"given one by one."
                 )
         self._session, self._tokens = self._loaded()
-        self._inputs = {value.name for value in self._session.get_inputs()}
-        if "input_ids" not in self._inputs or not self._inputs <= {"input_ids", "attention_mask", "token_type_ids"}:
+        self._inputs = {value.name: INPUT_TYPES.get(value.type, np.int64) for value in self._session.get_inputs()}
+        if "input_ids" not in self._inputs or self._inputs.keys() - {"input_ids", "attention_mask", "token_type_ids"}:
             raise ValueError(
                 f"{self.model} takes {listed(sorted(self._inputs))}, and not the input_ids, attention_mask and "
                 f"token_type_ids of a sentence encoder."
@@ -127,7 +129,7 @@ class OnnxEncoder:
 
     @cached_property
     def width(self) -> int:
-        return len(self._pooled(self._tokens.encode("a").ids))
+        return self._output([0]).shape[-1]  # every model has a token of this number
 
     def encode(self, texts: Sequence[str]) -> np.ndarray:
         if isinstance(texts, str):
@@ -136,20 +138,30 @@ class OnnxEncoder:
 
     def _vector(self, text: str) -> np.ndarray:
         tokens = self._tokens.encode(text).ids
-        return self._pooled(tokens) if tokens else np.zeros(self.width)  # there is no mean of no tokens
+        if not tokens:
+            return np.zeros(self.width)  # there is no mean of no tokens
+        output = self._output(tokens)
+        vector = output[0] if output.ndim == 2 else output[0].mean(axis=0)
+        return np.asarray(vector / max(float(np.linalg.norm(vector)), 1e-12))
 
-    def _pooled(self, tokens: Sequence[int]) -> np.ndarray:
-        """The vector of a text of some tokens."""
-        ids = np.array([tokens], np.int64)
+    def _output(self, tokens: Sequence[int]) -> np.ndarray:
+        """What the model gives first for a text of some tokens: float64 (1, width), or (1, tokens, width)."""
+        ids = np.array([tokens])
         feed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
-        output = np.asarray(self._session.run(None, {name: feed[name] for name in self._inputs})[0], np.float64)
+        try:
+            given = self._session.run(None, {name: feed[name].astype(type_) for name, type_ in self._inputs.items()})
+        except Exception as error:  # of a type that onnxruntime does not export
+            raise ValueError(
+                f"{self.model} fails on a text of {len(tokens):,} tokens: it may take fewer (max_tokens), or other "
+                f"tokens than those of {self.tokenizer}. {error}"
+            ) from error
+        output = np.asarray(given[0], np.float64)
         if output.ndim not in (2, 3):
             raise ValueError(
                 f"{self.model} gives an array of {output.ndim} dimensions first. A sentence encoder gives vectors of "
                 f"texts or of tokens."
             )
-        vector = output[0] if output.ndim == 2 else output[0].mean(axis=0)
-        return np.asarray(vector / max(float(np.linalg.norm(vector)), 1e-12))
+        return output
 
 
 def file_digest(path: Path) -> str:
