@@ -624,6 +624,25 @@ def test_bad_teachers_and_texts(pipeline: Language) -> None:
         spacy_graft.distil(other, examples, TEXTS, right)
 
 
+def test_texts_that_make_no_document_are_named() -> None:
+    nlp = untrained()
+    nlp.max_length = 1000
+    cats = {label: 1 / len(LABELS) for label in LABELS}
+    for text, message in (
+        ("x" * 1001, r"Text 3 without labels: \[E088\]"),
+        ("\ud800", "Text 3 without labels has an unpaired surrogate"),
+    ):
+        texts = [*TEXTS[:2], text, *TEXTS[2:]]
+        with pytest.raises(ValueError, match=message):
+            spacy_graft.distil(nlp, gold_examples(nlp), texts, lambda texts: [cats] * len(texts))
+
+
+def test_texts_may_be_strings_of_numpy(pipeline: Language) -> None:
+    nlp = untrained()
+    report = spacy_graft.distil(nlp, gold_examples(nlp), np.array(TEXTS), pipeline, weights=[])  # type: ignore[arg-type]
+    assert {type(one.text) for one in report.to_label} == {str}
+
+
 # Files of probabilities
 
 

@@ -210,12 +210,17 @@ def labelled_example(make_doc: Callable[[str], Doc], number: int, text: Any, cat
         raise ValueError(
             f"The text of document {number} must be a string, but is {text!r:.60} ({type(text).__name__})."
         )
-    if (surrogate := unpaired_surrogate(text)) is not None:
-        raise ValueError(f"The text of document {number} has {surrogate}.")
-    try:
-        doc = make_doc(str(text))  # spaCy refuses the strings of NumPy's arrays
-    except Exception as error:  # tokenizers can raise anything
-        raise ValueError(f"Document {number}: {error}") from error
+    doc = document_of(make_doc, text, f"Document {number}")
     reference = doc.copy()
     reference.cats = cats
     return Example(doc, reference)
+
+
+def document_of(make_doc: Callable[[str], Doc], text: str, name: str) -> Doc:
+    """The document of a text; a ValueError that begins with a name of the text if there can be none."""
+    if (surrogate := unpaired_surrogate(text)) is not None:
+        raise ValueError(f"{name} has {surrogate}.")
+    try:
+        return make_doc(str(text))  # spaCy refuses the strings of NumPy's arrays
+    except Exception as error:  # tokenizers can raise anything
+        raise ValueError(f"{name}: {error}") from error

@@ -35,7 +35,7 @@ from ..pipeline.fit import (
     training_examples,
 )
 from ..pipeline.folds import Split, cross_validated, splits_of
-from ..pipeline.labelled import LabelledDocuments
+from ..pipeline.labelled import LabelledDocuments, document_of
 from ..pipeline.notes import forget_model
 from ..pipeline.progress import progress_bar
 from ..pipeline.textcat import TextCatGraft
@@ -316,7 +316,7 @@ class KnownTexts:
                     f"{text_name(text, number)} of those without labels was another one when they were read before: "
                     f"they must be the same each time, in the same order."
                 )
-            yield text
+            yield str(text)  # spaCy refuses the strings of NumPy's arrays
         if number != n_known:
             raise ValueError(
                 f"There were {n_known:,} texts without labels, but {number:,} when they were read again: they must "
@@ -393,8 +393,9 @@ def read_pool(
     is_wanted[numbers] = True
 
     def pairs() -> Iterator[Pair]:
-        for text, row in compress(zip(texts, soft, strict=False), is_wanted):
-            doc = nlp.make_doc(text)
+        numbered = enumerate(zip(texts, soft, strict=False), 1)
+        for number, (text, row) in compress(numbered, is_wanted):
+            doc = document_of(nlp.make_doc, text, f"Text {number:,} without labels")
             doc.cats = cats_of(component, row)
             yield Pair(doc, doc)
 
