@@ -95,6 +95,12 @@ def check_flags(owner: str, **options: Any) -> None:
             raise ValueError(f"{owner}: {option} must be true or false, but is {value!r}")
 
 
+def check_path(owner: str, path: Any, of_what: str = "file") -> None:
+    """Raise a ValueError if the path of a file is neither a string nor a path."""
+    if not can_be_path(path):
+        raise ValueError(f"{owner}: path must be the path of a {of_what}, but is {path!r:.100}")
+
+
 def is_held_by_config(value: Any) -> bool:
     """Whether a config of spaCy has the same plain value when it is written and read.
 

@@ -240,6 +240,18 @@ def test_a_network_of_a_builder_of_ones_own(tmp_path: Path) -> None:
     assert json.loads(line)["neighbours"][0]["name"] == "not good"
 
 
+@pytest.mark.parametrize(
+    ("graphs", "row"),
+    [(["near", "far"], "graphs near, far"), (3, "graphs 3"), (None, "graphs none"), ({"own": 3}, "graphs: own 3")],
+)
+def test_a_figure_of_the_name_of_merged_networks(graphs: Any, row: str, tmp_path: Path) -> None:
+    edges, none = sparse.csr_array(np.array([[0.0, 1.0], [1.0, 0.0]])), sparse.csr_array((2, 2))
+    graph = FeatureGraph((("good",), ("great",)), np.zeros(2, np.bool_), edges, none, {"graphs": graphs})
+    graph.to_disk(tmp_path / "own.network")
+    printed = call("show", tmp_path / "own.network", "--format", "table").stdout
+    assert row.split() in [line.split() for line in printed.splitlines()]
+
+
 def test_show_prints_members_of_classes(tmp_path: Path, output: Path) -> None:
     (tmp_path / "edges.tsv").write_text("boat\t*boat\t0.5\ncanoe\t*boat\t2\nboat\tcanoe\t1\n")
     call("edge-list", output, "--path", tmp_path / "edges.tsv", "--virtual", "*")

@@ -1095,7 +1095,7 @@ def test_options_out_of_range(builder: type, options: dict[str, Any], message: s
         builder(**options)
 
 
-@pytest.mark.parametrize("builder", [lambda _: None, "SentiWordNet"])
+@pytest.mark.parametrize("builder", [lambda _: None, SentiWordNet, "SentiWordNet"])
 def test_seeds_and_members_that_make_no_graph(builder: Any) -> None:
     features = CorpusVocabulary.of_documents([["a", "b"], ["c"]])
     with pytest.raises(ValueError, match=r"Cooccurrence: seeds must be a graph builder, .* but is "):

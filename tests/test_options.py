@@ -106,6 +106,14 @@ def test_paths(builder, path):
         builder(path)
 
 
+@pytest.mark.parametrize("path", ["", 3, [], "a\0b"])
+@pytest.mark.parametrize("builder", [WordNet, SentiWordNet])
+def test_paths_that_may_be_left_out(builder, path):
+    with pytest.raises(ValueError, match=f"{builder.__name__}: path must be the path of a file or folder, but is"):
+        builder(path)
+    assert builder(None) == builder()
+
+
 def test_reader_and_logger():
     for limit in BAD["int"]:
         with pytest.raises(ValueError, match="limit must be an integer of at least 0"):

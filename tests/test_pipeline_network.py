@@ -304,7 +304,7 @@ def test_the_classifier_takes_a_network() -> None:
     assert model.report.network is not None
 
 
-@pytest.mark.parametrize("network", [WordNet, lambda _: None, "WordNet"])
+@pytest.mark.parametrize("network", [WordNet, EdgeList, lambda _: None, "WordNet"])
 def test_what_makes_no_graph_is_no_network(network: Any) -> None:
     with pytest.raises(ValueError, match=r"A network must be a graph builder, .* but is "):
         GraftClassifier(Grafting(l1=0.1)).fit([{"good"}, {"bad"}] * 5, ["+", "-"] * 5, network=network)

@@ -153,12 +153,18 @@ def print_graph_report(graph: FeatureGraph, format: OutputFormat | None) -> None
 
 def graph_report_table(report: dict[str, Any]) -> Table:
     """Make a table with a row for each figure and a column for the network and for each one that was merged."""
-    parts = {"(all)": report, **report.get("graphs", {})}
+    parts = {"(all)": report, **merged_reports(report)}
     columns = {one_line(name): dict(formatted_figures(part)) for name, part in parts.items()}
     table = make_table(None, "", *columns, numbers=columns)
     for row in dict.fromkeys(row for column in columns.values() for row in column):
         add_row(table, row, *(column.get(row, "") for column in columns.values()))
     return table
+
+
+def merged_reports(report: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return the reports of merged networks by name; none if a builder has something else under their key."""
+    graphs = report.get("graphs")
+    return graphs if isinstance(graphs, dict) and all(isinstance(part, dict) for part in graphs.values()) else {}
 
 
 def formatted_figures(report: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -169,7 +175,7 @@ def formatted_figures(report: dict[str, Any]) -> Iterator[tuple[str, str]]:
     from ..graft.report import formatted
 
     for key, value in report.items():
-        if key == "graphs":
+        if key == "graphs" and merged_reports(report):
             continue
         if isinstance(value, dict):
             yield from ((f"{key}: {name}", figure) for name, figure in formatted_figures(value))

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from ..files import text_lines
-from ..options import can_be_path, check_flags
+from ..options import check_flags, check_path
 from ..registry import graph_builder
 from .graph import MAX_WEIGHT, MIN_WEIGHT, FeatureGraph, build_graph
 from .vocabulary import CorpusVocabulary, Vertex
@@ -219,12 +219,6 @@ class GraphFile:
     def __call__(self, vocabulary: CorpusVocabulary | Iterable[Vertex]) -> FeatureGraph:
         """Return the graph over the features of a corpus; a ValueError if the file is damaged."""
         return FeatureGraph.from_disk(existing_file(self.path)).restricted_to(vocabulary)
-
-
-def check_path(owner: str, path: Any) -> None:
-    """Raise a ValueError if the path of a file is neither a string nor a path."""
-    if not can_be_path(path):
-        raise ValueError(f"{owner}: path must be the path of a file, but is {path!r}")
 
 
 def existing_file(path: str | Path) -> Path:

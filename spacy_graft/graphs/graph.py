@@ -203,7 +203,7 @@ class FeatureGraph:
 
 def graph_by(builder: Any, vocabulary: CorpusVocabulary, what: str) -> FeatureGraph:
     """The graph that a builder makes of a vocabulary; a ValueError about ``what`` if it is none, or makes no graph."""
-    graph = builder(vocabulary) if callable(builder) else None
+    graph = builder(vocabulary) if callable(builder) and not isinstance(builder, type) else None
     if not isinstance(graph, FeatureGraph):
         raise ValueError(
             f"{what} must be a graph builder, which makes a FeatureGraph of a CorpusVocabulary, such as "

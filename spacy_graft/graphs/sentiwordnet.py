@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 from scipy import sparse
 
-from ..options import check_counts, check_numbers
+from ..options import check_counts, check_numbers, check_path
 from ..registry import graph_builder
 from .graph import FeatureGraph, build_graph, relation_matrix
 from .lexical import LETTERS, lemma_of
@@ -88,6 +88,8 @@ class SentiWordNet:
     classes: ClassVar[tuple[Vertex, Vertex]] = (POSITIVE_CLASS, NEGATIVE_CLASS)
 
     def __post_init__(self) -> None:
+        if self.path is not None:
+            check_path("SentiWordNet", self.path, "file or folder")
         names = ("positive", "negative", "tolerance", "neighbour_weight")
         check_numbers("SentiWordNet", **{name: getattr(self, name) for name in names})
         check_counts("SentiWordNet", min_df=self.min_df)

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from scipy import sparse
 
-from ..options import check_counts, check_flags, check_numbers
+from ..options import check_counts, check_flags, check_numbers, check_path
 from ..registry import graph_builder
 from .graph import MAX_WEIGHT, FeatureGraph, build_graph, pattern, relation_matrix
 from .lexical import lemma_of
@@ -73,6 +73,8 @@ class WordNet:
     min_letters: int = 3
 
     def __post_init__(self) -> None:
+        if self.path is not None:
+            check_path("WordNet", self.path, "file or folder")
         names = ("synonym", "hypernym", "decay", "similar_to", "derivation", "antonym")
         check_numbers("WordNet", **{name: getattr(self, name) for name in names})
         check_counts("WordNet", max_distance=self.max_distance, min_letters=self.min_letters)
