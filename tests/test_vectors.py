@@ -229,6 +229,13 @@ def test_npy_files_that_are_refused(tmp_path, word_list, array, problem):
         table_vectors(tmp_path / "v.npy", word_list)(None)
 
 
+def test_an_npy_file_without_words(tmp_path):
+    np.save(tmp_path / "v.npy", VECTORS[:0])
+    (tmp_path / "words.txt").touch()
+    with pytest.raises(ValueError, match=r"v\.npy: there are no words"):
+        table_vectors(tmp_path / "v.npy", tmp_path / "words.txt")(None)
+
+
 def test_an_npy_file_that_is_cut_off(tmp_path, word_list):
     np.save(tmp_path / "v.npy", VECTORS)
     (tmp_path / "v.npy").write_bytes((tmp_path / "v.npy").read_bytes()[:-4])

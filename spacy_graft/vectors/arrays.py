@@ -66,7 +66,7 @@ def with_words(table: np.ndarray, words: Path, source: str) -> WordVectors:
         by_row = whole_words(words)
     else:
         by_row = {row: word for row, (_, word) in enumerate(text_lines(words))}
-    if len(by_row) > len(table) or max(by_row, default=0) >= len(table):
+    if len(by_row) > len(table) or max(by_row, default=-1) >= len(table):
         raise ValueError(f"{source} has {len(table):,} rows, but {words} has more words: they do not belong together.")
     if words.suffix != ".json" and len(by_row) < len(table):
         raise ValueError(f"{source} has {len(table):,} rows, but {words} has {len(by_row):,} words. Give one a row.")
