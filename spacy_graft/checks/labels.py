@@ -194,10 +194,8 @@ def unweighted_losses(component: TextCatGraft, examples: list[Example], probabil
     reader, losses = component.target_reader(), []
     # One by one, since arrays of all examples and labels can be large.
     for example, row in zip(examples, probabilities, strict=True):
-        target = reader.read(example.reference)
-        losses += document_losses(
-            row[np.newaxis], target.values[np.newaxis], target.known[np.newaxis], exclusive=component.exclusive
-        ).tolist()
+        values, known, _ = reader.arrays_of([example])
+        losses += document_losses(row[np.newaxis], values, known, exclusive=component.exclusive).tolist()
     return np.array(losses)
 
 

@@ -20,7 +20,6 @@ from .card import add_card
 from .components import graft_component
 from .judging import warn_of_trained
 from .labelled import LabelledDocuments
-from .targets import Targets
 from .textcat import TextCatGraft, TextCatGraftMultilabel
 
 #: With fewer positive documents, the threshold with the best F1 on them is a matter of luck (``docs/accuracy.md``).
@@ -162,8 +161,7 @@ def read_targets(component: TextCatGraft, examples: list[Example], skips_unknown
     """Read and check the targets of the examples; labels that the component does not have are skipped if asked."""
     if not examples:
         raise ValueError(f"[{component.name}] There are no examples to calibrate on.")
-    reader = component.target_reader(skips_unknown)
-    targets = Targets.of([reader.read(example.reference) for example in examples], len(component.labels)).arrays
+    targets = component.target_reader(skips_unknown).arrays_of(examples)
     if not targets.known.any():
         raise ValueError(
             f"[{component.name}] None of the {len(examples)} examples has a label to calibrate by: annotate doc.cats."

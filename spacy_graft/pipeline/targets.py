@@ -263,6 +263,10 @@ class TargetReader:
         columns = np.flatnonzero(values)
         return Target(columns, values[columns], known, self._weight(doc))
 
+    def arrays_of(self, examples: Iterable[Example]) -> PlainTargets:
+        """The targets of examples, as arguments of :mod:`spacy_graft.metrics`."""
+        return Targets.of([self.read(example.reference) for example in examples], len(self.labels)).arrays
+
     def _unknown_label(self, doc: Doc, label: str) -> str:
         return (
             f"[{self.component}] {document_name(doc)} has the label {label!r}, which the component does not have. Its "

@@ -46,7 +46,7 @@ from .corpus import DocPair, ExtractedCorpus
 from .fits import Resources
 from .loop import is_loop_of_spacy, require_batch_size, suit_loop
 from .saving import HISTORY
-from .targets import TargetReader, Targets, has_labels_of, read_labels
+from .targets import TargetReader, has_labels_of, read_labels
 from .training import ResumedTraining, Training, naming_component, not_kept
 from .undoing import unchanged_after_error
 
@@ -805,9 +805,7 @@ class TextCatGraft(TrainablePipe):
             The sum of weighted losses by the number of documents, in nats; 0 of no examples.
         gradient : float64 (n_documents, n_labels)
         """
-        reader = self.target_reader()
-        targets = Targets.of([reader.read(example.reference) for example in examples], len(self.labels))
-        values, known, weights = targets.arrays
+        values, known, weights = self.target_reader().arrays_of(examples)
         losses = document_losses(scores, values, known, exclusive=self.exclusive)
         return float(weights @ losses) / max(len(weights), 1), weights[:, np.newaxis] * known * (scores - values)
 
