@@ -24,8 +24,6 @@ from .undoing import unchanged_after_error
 from .vectors import vectors_of_training
 
 if TYPE_CHECKING:
-    from thinc.api import Model
-
     from ..model.snapshot import Snapshot
     from ..model.sparse_linear import SparseLinearModel
     from .textcat import TextCatGraft
@@ -270,7 +268,7 @@ def set_loaded(component: TextCatGraft, loaded: Loaded) -> None:
             component.kept_corpus = loaded.corpus
         component.training = None
         component.report = saved_report(component.model)
-    snapshot: Snapshot | None = component.model.attrs[SNAPSHOT]
+    snapshot = component.model.snapshot
     if snapshot is not None and not snapshot.features.n_features and not component.is_trained:
         warn(
             f"[{component.name}] This model was saved before its first training step: it has no features, and predicts "
@@ -280,7 +278,7 @@ def set_loaded(component: TextCatGraft, loaded: Loaded) -> None:
 
 def bind_vectors(component: TextCatGraft, model: SparseLinearModel) -> None:
     """Let a model find the vectors of its pipeline, if it keeps none."""
-    snapshot: Snapshot | None = model.attrs[SNAPSHOT]
+    snapshot = model.snapshot
     if snapshot is not None and snapshot.word_scores is not None and snapshot.word_scores.digest:
         word_scores = snapshot.word_scores
         vectors = vectors_of_training(word_scores, component.blocks, component.vocab)
@@ -289,7 +287,7 @@ def bind_vectors(component: TextCatGraft, model: SparseLinearModel) -> None:
 
 def check_vectors(component: TextCatGraft) -> None:
     """Raise a ValueError if the pipeline does not have the vectors any more that the model needs."""
-    snapshot: Snapshot | None = component.model.attrs[SNAPSHOT]
+    snapshot = component.model.snapshot
     if snapshot is None or snapshot.word_scores is None or not snapshot.word_scores.digest:
         return
     try:
@@ -298,9 +296,9 @@ def check_vectors(component: TextCatGraft) -> None:
         raise ValueError(f"[{component.name}] The model is not saved, since it could not be loaded: {error}") from error
 
 
-def notes_of(model: Model) -> Mapping[str, Any]:
+def notes_of(model: SparseLinearModel) -> Mapping[str, Any]:
     """The notes of a model; none if it has no weights."""
-    snapshot: Snapshot | None = model.attrs[SNAPSHOT]
+    snapshot = model.snapshot
     return {} if snapshot is None else snapshot.notes
 
 
@@ -437,7 +435,7 @@ def check_columns(component: TextCatGraft, snapshot: Snapshot | None, labels: Se
         )
 
 
-def saved_report(model: Model) -> Report | None:
+def saved_report(model: SparseLinearModel) -> Report | None:
     """The report among the notes of a model, if there is one; a ValueError if it is damaged."""
-    snapshot: Snapshot | None = model.attrs[SNAPSHOT]
+    snapshot = model.snapshot
     return None if snapshot is None or snapshot.report is None else Report.of_saved(snapshot.report)

@@ -17,7 +17,7 @@ from spacy.pipeline import TrainablePipe
 from spacy.tokens import Doc, Span
 from spacy.training import Example, validate_examples
 from spacy.vocab import Vocab
-from thinc.api import Model, Optimizer
+from thinc.api import Optimizer
 
 from ..adjustment import Adjustment
 from ..explain.explanation import explain_document
@@ -35,7 +35,7 @@ from ..heap import no_collections
 from ..messages import did_you_mean, listed, unpaired_surrogate
 from ..metrics import THRESHOLD, as_probabilities, document_losses
 from ..model.snapshot import REPORT, Snapshot
-from ..model.sparse_linear import SNAPSHOT, snapshot_of
+from ..model.sparse_linear import SNAPSHOT, SparseLinearModel, snapshot_of
 from ..model.weights import with_column
 from ..options import as_python, is_strength
 from ..threads import limited_threads
@@ -111,7 +111,7 @@ class TextCatGraft(TrainablePipe):
     def __init__(
         self,
         vocab: Vocab,
-        model: Model[list[Doc], np.ndarray],
+        model: SparseLinearModel,
         name: str = "textcat_graft",
         *,
         blocks: Mapping[str, Block],
@@ -295,7 +295,7 @@ class TextCatGraft(TrainablePipe):
         """Free the memory of the fit, and that of the corpus unless ``keep_corpus`` is set."""
         self.kept_corpus = self.corpus if self.keep_corpus else None
         self.training = None
-        snapshot: Snapshot | None = self.model.attrs[SNAPSHOT]
+        snapshot = self.model.snapshot
         if snapshot is not None and snapshot.word_scores is not None:
             # The vectors are not needed any more.
             self.model.attrs[SNAPSHOT] = replace(snapshot, word_scores=snapshot.word_scores.written())
