@@ -182,10 +182,9 @@ class Objective:
             Whether it is there for all problems (:meth:`spacy_graft.solve.restricted.Restricted.minimise`).
         """
         arrives = True
-        for problem, tolerance in zip(self, tolerances, strict=True):
-            part = active.of_labels(problem.first, problem.stop)
-            restricted = self._restricted(problem, part, dense, features, l1)
-            arrives &= restricted.minimise(part, intercepts[problem.labels], scores[problem.labels], tolerance)
+        parts = self._restricted(active, dense, features, l1)
+        for (labels, part, restricted), tolerance in zip(parts, tolerances, strict=True):
+            arrives &= restricted.minimise(part, intercepts[labels], scores[labels], tolerance)
         return arrives
 
     def violation(
@@ -195,20 +194,19 @@ class Objective:
 
         The arguments are those of :meth:`minimise`.
         """
-        largest = 0.0
-        for problem in self:
-            part = active.of_labels(problem.first, problem.stop)
-            restricted = self._restricted(problem, part, dense, features, l1)
-            largest = max(largest, restricted.violation(part, scores[problem.labels]))
-        return largest
+        parts = self._restricted(active, dense, features, l1)
+        return max([0.0, *(restricted.violation(part, scores[labels]) for labels, part, restricted in parts)])
 
     def _restricted(
-        self, problem: Problem, part: Active, dense: np.ndarray, features: np.ndarray, l1: float
-    ) -> Restricted:
-        """The restricted problem of the active pairs ``part``; other arguments are those of :meth:`minimise`."""
-        penalty = self.penalty(problem, l1, part.labels)
-        coupling = self.coupling(problem, part, features, penalty.is_smooth)
-        return Restricted(problem.loss, self.scale, penalty, coupling, self.dense_of(problem, dense), self.n_threads)
+        self, active: Active, dense: np.ndarray, features: np.ndarray, l1: float
+    ) -> Iterator[tuple[slice, Active, Restricted]]:
+        """Yield labels, active pairs and restricted problem of each problem; the arguments as of :meth:`minimise`."""
+        for problem in self:
+            part = active.of_labels(problem.first, problem.stop)
+            penalty = self.penalty(problem, l1, part.labels)
+            coupling = self.coupling(problem, part, features, penalty.is_smooth)
+            weights = self.dense_of(problem, dense)
+            yield problem.labels, part, Restricted(problem.loss, self.scale, penalty, coupling, weights, self.n_threads)
 
     def of_refit(self, strength: float, scale: np.ndarray) -> Objective:
         """The same with another ridge and document weights ``scale`` (documents)."""
