@@ -303,7 +303,7 @@ class BatchedPath(PointFit):
 
         None if the batches up to these have more than ``max_features``.
         """
-        strengths = [self._strength_at(number) for number in numbers]
+        strengths = [self.l1_of(number) for number in numbers]
         reached: list[Kept] = []
         places = np.unique(np.concatenate([np.empty(0, np.int64), *(kept.model.places for kept in self._kept[:begin])]))
         for kept, (first, data) in zip(self._kept[begin:end], self.batches.some(begin, end), strict=True):
@@ -317,7 +317,7 @@ class BatchedPath(PointFit):
         """Take models for those of a point; all of them have the strength of this one, or of a later one."""
         self._kept, self._last_refit = reached, None
         self.report = self.report.copy()
-        self.report.l1 = self._strength_at(of_strength)
+        self.report.l1 = self.l1_of(of_strength)
         self.report.points, self.report.finished = number, number == self.learner.steps
         self.report.refit = self.refit
         self._join(reached)
@@ -367,9 +367,6 @@ class BatchedPath(PointFit):
         self.batches.take_space(rounds.state)
         add_seconds(self.report, rounds.report)
         return Kept.of(first, rounds)
-
-    def _strength_at(self, number: int) -> float:
-        return self.report.l1_max * self.learner.l1_min_ratio ** (number / self.learner.steps)
 
     def _optimum(self, strengths: Sequence[float], kept: Kept, first: int, data: TrainingData) -> Kept:
         """A batch at the last of some L1 strengths, from where it was by way of the others."""

@@ -42,7 +42,7 @@ class PathFit(StateFit):
         """The next point of the path; nothing after the last."""
         if not self.finished:
             number = self.report.points + 1
-            self._arrived(number, self._next_point(self._l1_of(number), self._l1_of(number)))
+            self._arrived(number, self._next_point(self.l1_of(number), self.l1_of(number)))
 
     def arrive(self, like: Report) -> None:
         """The next point, at the share of ``l1_max`` in a report first: a full model will be full near it as well.
@@ -52,7 +52,7 @@ class PathFit(StateFit):
         """
         if not self.finished:
             number = self.report.points + 1
-            lowest = self._l1_of(number)
+            lowest = self.l1_of(number)
             there = like.l1_ratio * self.report.l1_max or lowest
             if SAME * there < lowest:
                 lowest = there
@@ -71,7 +71,7 @@ class PathFit(StateFit):
         """One round at the next point but one: it is near its optimum, which later ones begin at, and not certified."""
         if not self.finished:
             number = min(self.report.points + POINTS_AT_ONCE, last)
-            l1, full = self._l1_of(number), False
+            l1, full = self.l1_of(number), False
             self.rounds.pass_by(l1)
             # The optimum there may have more features than what one round has found.
             if self.state.active.n_rows <= NEAR * self._limit:
@@ -116,9 +116,6 @@ class PathFit(StateFit):
     @property
     def _limit(self) -> float:
         return math.inf if self.learner.most_features is None else self.learner.most_features
-
-    def _l1_of(self, number: int) -> float:
-        return self.rounds.report.l1_max * self.learner.l1_min_ratio ** (number / self.learner.steps)
 
     def _next_point(self, lowest: float, first: float) -> bool:
         """Go to an L1 strength, or to one above it at which the model has just ``max_features``.

@@ -55,6 +55,10 @@ class PointFit(Reported, ABC):
         """The number of the last point that is passed on the way to that of a report, whose path may have had more."""
         return min(like.points, self.learner.n_points) - 1
 
+    def l1_of(self, number: int) -> float:
+        """The L1 strength of a point of a path, by its number."""
+        return self.report.l1_max * self.learner.l1_min_ratio ** (number / self.learner.steps)
+
     def solution(self) -> Solution:
         """The model of the present point, under :attr:`refit`."""
         return self.refitted(self.refit)
