@@ -27,7 +27,7 @@ from .points import PointFit
 from .refits import Lengths, Refits, feature_lengths_of
 from .report import Report, Reported
 from .rounds import Rounds
-from .settings import Grafting, GraftingPath
+from .settings import Grafting, GraftingPath, PenaltySettings
 from .solution import Solution
 from .space import FeatureSpace
 
@@ -83,8 +83,10 @@ class LabelBatches:
     exceeds ``l1`` and penalty weights leave rare n-grams out.
     """
 
-    def __init__(self, data: TrainingData) -> None:
+    def __init__(self, data: TrainingData, learner: PenaltySettings) -> None:
         self.data = replace(data, indexes={}) if data.indexes is None else data
+        #: Those of documents without a refit.
+        self.lengths: Lengths = *document_weights(data.lengths, learner.length_normalisation), np.empty(0)
         self._space: FeatureSpace | None = None
 
     def __iter__(self) -> Iterator[tuple[int, TrainingData]]:
@@ -108,9 +110,10 @@ class LabelBatches:
         self._space.set_rows(places >> NODE_BITS, places & ((1 << NODE_BITS) - 1))
         return self._space
 
-    def solution(self, models: Sequence[BatchModel], mean_scale: float, shares: np.ndarray | None = None) -> Solution:
-        """The model of all labels, with sparse weights."""
+    def solution(self, models: Sequence[BatchModel], lengths: Lengths | None = None) -> Solution:
+        """The model of all labels, with sparse weights; ``lengths`` are those of a refit."""
         space = self.space_of(models)
+        mean_scale, _, shares = self.lengths if lengths is None else lengths
         rows, labels, weights = (
             np.concatenate(parts)
             for parts in zip(
@@ -125,7 +128,7 @@ class LabelBatches:
             np.concatenate([model.intercepts for model in models]),
             mean_scale,
             self.data.vocabularies,
-            np.zeros(0) if shares is None else shares,
+            shares,
         )  # fmt: skip
 
 
@@ -163,7 +166,7 @@ class BatchedGrafting(Reported):
     def __init__(self, learner: Grafting, data: TrainingData) -> None:
         assert learner.l1 is not None
         self.learner = learner
-        self.batches = LabelBatches(data)
+        self.batches = LabelBatches(data, learner)
         self.report = Report(n_documents=data.n_documents, l1=learner.l1)
         self._models: list[BatchModel] = []
 
@@ -191,8 +194,7 @@ class BatchedGrafting(Reported):
     def solution(self) -> Solution:
         if not self._models:
             self._models = [self._model(first, GraftingFit(self.learner, data)) for first, data in self.batches]
-        mean_scale, _ = document_weights(self.batches.data.lengths, self.learner.length_normalisation)
-        return self.batches.solution(self._models, mean_scale)
+        return self.batches.solution(self._models)
 
 
 @dataclass(frozen=True)
@@ -255,7 +257,7 @@ class BatchedPath(PointFit):
 
     def __init__(self, learner: GraftingPath, data: TrainingData) -> None:
         super().__init__(learner, Report(n_documents=data.n_documents))
-        self.batches = LabelBatches(data)
+        self.batches = LabelBatches(data, learner)
         self._kept: list[Kept] = []
         #: The last refit of the present point, and its strength.
         self._last_refit: tuple[float | None, Solution] | None = None
@@ -330,7 +332,7 @@ class BatchedPath(PointFit):
     def _refitted(self, strength: float | None) -> Solution:
         models = [kept.model for kept in self._kept]
         if strength is None:
-            return self.batches.solution(models, self._document_weights()[0])
+            return self.batches.solution(models)
         with self.report.timed("refit"):
             lengths, (_, some) = self._lengths(models), next(iter(self.batches))
             # Without 1 / λ, it is the same for all batches.
@@ -339,8 +341,7 @@ class BatchedPath(PointFit):
                 self._refitted_model(strength, lengths, space, kept, first, data)
                 for kept, (first, data) in zip(self._kept, self.batches, strict=True)
             ]
-        mean_scale, _, shares = lengths
-        return self.batches.solution(models, mean_scale, shares)
+        return self.batches.solution(models, lengths)
 
     def _join(self, reached: Sequence[Kept]) -> None:
         space = self.batches.space_of([kept.model for kept in reached])
@@ -360,9 +361,6 @@ class BatchedPath(PointFit):
         self.report = Report(**{**saved["report"], "seconds": self.report.seconds, "refit": refit})
         self._kept, self._last_refit = [Kept.from_dict(of_batch) for of_batch in saved["batches"]], None
 
-    def _document_weights(self) -> tuple[float, np.ndarray]:
-        return document_weights(self.batches.data.lengths, self.learner.length_normalisation)
-
     def _noted(self, first: int, rounds: Rounds) -> Kept:
         self.batches.take_space(rounds.state)
         add_seconds(self.report, rounds.report)
@@ -381,7 +379,7 @@ class BatchedPath(PointFit):
         """The lengths of documents in refits: of the features of all batches, if lengths are normalised."""
         space = self.batches.space_of(models)
         if not self.learner.length_normalisation or not len(space.blocks):
-            return *self._document_weights(), np.empty(0)
+            return self.batches.lengths
         return feature_lengths_of(space.columns().lists(), space.df(), self.batches.data.n_documents)
 
     def _refitted_model(
