@@ -269,13 +269,13 @@ class AscentFit(Reported):
         data = self.problems.data
         fold_of = np.empty(data.n_documents, np.int64)
         fold_of[np.lexsort(data.targets.T)] = np.arange(data.n_documents) % HELD_OUT_PARTS
-        paths = [self._held_out_losses(fold_of != fold) for fold in range(HELD_OUT_PARTS)]
-        longest = max(len(path) for path in paths)
-        total = sum(np.concatenate([path, np.repeat(path[-1:], longest - len(path), axis=0)]) for path in paths)
-        return np.argmin(total, axis=0).astype(np.float64)
+        folds = [self._held_out_losses(fold_of != fold) for fold in range(HELD_OUT_PARTS)]
+        longest = max(len(path) for by_label in folds for path in by_label)
+        total = sum(np.array([path + path[-1:] * (longest - len(path)) for path in by_label]) for by_label in folds)
+        return np.argmin(total, axis=1).astype(np.float64)
 
-    def _held_out_losses(self, kept: np.ndarray) -> np.ndarray:
-        """Loss of each label on the documents that are not kept, by number of iterations (iterations, labels)."""
+    def _held_out_losses(self, kept: np.ndarray) -> list[list[float]]:
+        """For each label, its losses on the documents that are not kept, by number of iterations."""
         ascent = self._ascent(kept, np.full(self.problems.n_trained, np.inf))
         by_label = [[loss] for loss in self._losses(ascent, ~kept)]
         while ascent.running.any():
@@ -283,8 +283,7 @@ class AscentFit(Reported):
             losses = self._losses(ascent, ~kept)
             for label in moved:
                 by_label[label].append(losses[label])
-        longest = max(map(len, by_label))
-        return np.array([path + path[-1:] * (longest - len(path)) for path in by_label]).T
+        return by_label
 
     def _losses(self, ascent: Ascent, chosen: np.ndarray) -> list[float]:
         """Loss of each label on some documents."""
