@@ -307,12 +307,9 @@ class AscentFit(Reported):
     def _update_report(self) -> None:
         report, ascent = self.report, self.ascent
         report.rounds = int(ascent.iterations.sum())
-        report.objective = self._objective()
         # No model can do better than the targets themselves, which is all that is known of the optimum.
-        report.duality_gap = report.objective - sum(
-            problem.loss.entropy(problem.loss.targets) for problem in self.problems.problems
-        )
-        report.relative_gap = report.duality_gap / self.initial_objective if self.initial_objective > 0.0 else 0.0
+        least = sum(problem.loss.entropy(problem.loss.targets) for problem in self.problems.problems)
+        report.update_gap(self._objective(), least, self.initial_objective)
         report.n_active, report.n_pairs = ascent.active.n_rows, len(ascent.active)
         report.converged = bool(ascent.rested.all())
         report.finished = not ascent.running.any()
