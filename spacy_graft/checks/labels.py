@@ -21,6 +21,7 @@ from ..model.sparse_linear import SparseLinear
 from ..options import is_count
 from ..pipeline.annotation import annotated_before
 from ..pipeline.components import graft_component
+from ..pipeline.fit import begun_training
 from ..pipeline.labelled import LabelledDocuments
 from ..pipeline.progress import progress_bar
 from ..pipeline.targets import is_complete, positive_labels
@@ -162,12 +163,10 @@ def held_out_probabilities(
     float64 (examples, labels) and bool (examples).
     """
     component.initialize(lambda: examples, labels=labels)
-    training = component.training
-    assert training is not None
-    training.add_examples([])
-    fold_of = training.corpus.folds(N_HELD_OUT_FOLDS)
     probabilities, judged, failed = np.zeros((len(examples), len(labels))), np.zeros(len(examples), np.bool_), None
-    with limited_threads("blas"), progress_bar(component.name) as training.progress, warnings_of_all_documents():
+    with limited_threads("blas"), progress_bar(component.name) as progress, warnings_of_all_documents():
+        training = begun_training(component, progress)
+        fold_of = training.corpus.folds(N_HELD_OUT_FOLDS)
         for fold in np.unique(fold_of[fold_of >= 0]).tolist():
             held_out = np.flatnonzero(fold_of == fold)
             of_fold = training.of(training.corpus.some(np.flatnonzero(fold_of != fold)))
