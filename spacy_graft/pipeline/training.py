@@ -449,8 +449,7 @@ class Training:
             self.corpus = joined
             model = self._retrained(self._lifted(like, n_before), len(held_out.corpus))
         elif n_samples(choice.learner):
-            self.path_to(chosen.report)
-            model = self.refitted(chosen.report)
+            model = self._retrained(chosen.report)
         if not (model.report.n_folds or why_empty(self.learner, model.report, len(self.corpus))):
             warn_of_noise(self.corpus.reader.component, held_out, chosen.losses, shares)
         return self._concluded(model)
@@ -507,8 +506,8 @@ class Training:
         fit.refit = like.refit
         return choice.judged_like(like, option, self._present(fit, self.fits.named(fit.solution())))
 
-    def _retrained(self, chosen: Report, n_held_out: int) -> StepModel:
-        """The model of all documents, those held out included, at a point under its refit and adjustment."""
+    def _retrained(self, chosen: Report, n_held_out: int = 0) -> StepModel:
+        """The model of the present documents at a point, under its refit and adjustment."""
         self.path_to(chosen)
         return self.refitted(chosen, n_held_out)
 
