@@ -87,7 +87,7 @@ class Pattern:
 
     @cached_property
     def matches(self) -> Callable[[str], Any]:
-        """What is true of the names that match."""
+        """A function that is true of the names that match."""
         return re.compile(translate(self.name)).match
 
     def is_of(self, block: str | None) -> bool:

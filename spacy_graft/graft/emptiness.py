@@ -38,10 +38,7 @@ def without_choice(error: NothingToLearnError) -> str:
 
 @contextmanager
 def warnings_of_all_documents() -> Iterator[None]:
-    """Not to be warned of what a part of the documents lacks: a label, what a block finds, a name in constraints.
-
-    If all of them lack it, the last training warns.
-    """
+    """Suppress warnings of labels, features and names that a part of the documents lacks; the last training warns."""
     with warnings.catch_warnings():
         for message in (NEVER_POSITIVE, NOTHING_FOUND, "Constraints: No (feature|weights)", NO_FEATURES):
             warnings.filterwarnings("ignore", message=f".*{message}", category=UserWarning)

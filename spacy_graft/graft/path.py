@@ -45,10 +45,10 @@ class PathFit(StateFit):
             self._arrived(number, self._next_point(self.l1_of(number), self.l1_of(number)))
 
     def arrive(self, like: Report) -> None:
-        """The next point, at the share of ``l1_max`` in a report first: a full model will be full near it as well.
+        """The next point, first at the share of ``l1_max`` in the report: a model that was full there is full near it.
 
-        With word vectors, features have less left to say: a model that was full without them is full at a smaller
-        strength only, which is gone to. So a report can have one below its point of the path. That of folds has none.
+        The report can have a strength below that of its point: features explain less beside word vectors, so that a
+        model which was full without them is full at a smaller strength only. A report of folds has no strength.
         """
         if not self.finished:
             number = self.report.points + 1

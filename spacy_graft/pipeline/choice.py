@@ -121,10 +121,9 @@ class HeldOut(Judge):
         )
 
     def like(self, known: HeldOut) -> tuple[HeldOut, np.ndarray] | None:
-        """The same documents in the order of those known, as they are read now, and the number of each here.
+        """These documents in the order of ``known``, and the number of each here; None if they are other documents.
 
-        None if they are others: texts, targets and weights tell. Symbols can be others where components before this one
-        are trained as well.
+        Texts, targets and weights are compared. Symbols can have changed, if components before this one are trained.
         """
         own, wanted = (of.corpus.documents().keys for of in (self, known))
         order, wanted_order = np.argsort(own, kind="stable"), np.argsort(wanted, kind="stable")
@@ -182,9 +181,9 @@ class Trial:
     temperature : float
         The best one for them.
     log_loss : float
-        Their mean log-loss without it, for targets that are not quite certain (:attr:`HeldOut.doubted`): a refit whose
-        probabilities need no temperature is preferred to one that does. With a network, that with the temperature: what
-        a network shrinks, a weaker refit would make up for at the expense of the choice.
+        Their mean log-loss for targets that are not quite certain (:attr:`HeldOut.doubted`). The temperature is left
+        out, so that refits that need none are preferred. With a network it is applied: without it, the refits that undo
+        the shrinkage of the network would be preferred.
     """
 
     strength: float | None
@@ -266,7 +265,7 @@ class Choice:
     ----------
     learner : GraftingPath
     before : Choice, optional
-        That of a path of fewer documents, which this one takes the place of.
+        The choice of the path that this one replaces, which had fewer documents.
 
     Attributes
     ----------
@@ -308,9 +307,8 @@ class Choice:
     def scores(self) -> dict[str, float]:
         """``cats_log_loss`` of the chosen point, and ``cats_choice``, which never falls.
 
-        The latter is the share by which the best point so far lowers the log-loss of probabilities that are the same
-        for all documents; or, if another metric chooses, the best of it. A path of more documents has at least that of
-        the path before, so that its model takes the place of that one.
+        ``cats_choice`` is the share by which the best point so far lowers the log-loss of constant probabilities, or
+        the best value of another metric. It is at least that of the path before, whose model this path replaces.
         """
         best = self.best
         if self.learner.metric != "log_loss":

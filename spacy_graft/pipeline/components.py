@@ -19,10 +19,7 @@ def graft_components(nlp: Language) -> dict[str, TextCatGraft]:
 
 @contextmanager
 def later_components_disabled(nlp: Language, component: TextCatGraft) -> Iterator[None]:
-    """Predictions of a pipeline up to one graft component.
-
-    Later components may replace what it wrote into ``doc.cats``; earlier ones may annotate for it.
-    """
+    """Disable the components after a graft component: they may replace what it writes into ``doc.cats``."""
     place = next(k for k, (_, pipe) in enumerate(nlp.pipeline) if pipe is component)
     with nlp.select_pipes(disable=nlp.pipe_names[place + 1 :]):
         yield

@@ -51,7 +51,7 @@ DocSymbols = Mapping[ReadingBlock, np.ndarray]
 
 
 class Pair(NamedTuple):
-    """The documents of an example that is read and no more: an Example lists all of its words.
+    """The two documents of an example, without what makes an Example large: it lists all of its words.
 
     Attributes
     ----------
@@ -169,7 +169,7 @@ class ExtractedCorpus:
         return self._of_documents([self.documents().first(n)])
 
     def with_min_df(self, min_df: Mapping[str, int]) -> ExtractedCorpus:
-        """The same documents, with what ``min_df`` another corpus had instead of theirs, until more are added."""
+        """The same documents with the ``min_df`` of another corpus, until more are added."""
         return self._of_documents([self.documents()], {**self.min_df, **min_df})
 
     def folds(self, n_folds: int | None = None) -> np.ndarray:

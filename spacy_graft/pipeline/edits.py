@@ -274,6 +274,6 @@ def write_to_config(nlp: Language, component: TextCatGraft, constraints: Constra
 
 
 def others(features: dict[FeatureKey, Feature], known: Container[FeatureKey]) -> list[Feature]:
-    """Features that are not known ones, by their largest weights."""
+    """The features that are not ``known``, those with the largest weights first."""
     found = [feature for key, feature in features.items() if key not in known]
     return sorted(found, key=lambda feature: -max(map(abs, feature.weights.values())))

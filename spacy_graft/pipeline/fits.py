@@ -75,7 +75,7 @@ class Variant(NamedTuple):
 
 
 class OfDocuments(Generic[Made]):
-    """What is made of documents: kept for as long as it is asked for of the same ones."""
+    """Something made of documents, which is kept until it is asked for with other documents."""
 
     def __init__(self) -> None:
         self._known: tuple[Documents, Made] | None = None
@@ -141,10 +141,7 @@ class FitBuilder:
         return Variant(tuple(report.left_out), {**self.first_variant().strengths, **report.strengths})
 
     def begun(self, corpus: ExtractedCorpus, variant: Variant, towards: Report | None = None) -> Fit:
-        """A fit before its first step; on the way to the point of a report, if one is given.
-
-        Steps of the one before cannot be done any more.
-        """
+        """A new fit in place of the one before; on the way to the point of the report ``towards``, if it is given."""
         data = self._training_data(corpus).without(variant.left_out)
         learner, strengths = self.learner, variant.strengths
         if strengths:

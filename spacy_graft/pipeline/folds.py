@@ -45,8 +45,8 @@ class Split:
         Of the documents that are kept.
     held_out : HeldOut
     also : ExtractedCorpus, optional
-        Documents that are trained on besides those that are kept. There may be many, and then they are joined anew for
-        each fit, and indexed; otherwise all fits share what is indexed.
+        Further training documents. With them, all are joined and indexed anew for each fit, since there may be many;
+        without, the fits share their indexes.
     """
 
     kept: Training

@@ -80,10 +80,10 @@ def suit_loop(nlp: Language, component: TextCatGraft) -> None:
 
 
 def suit_weights(nlp: Language, component: TextCatGraft, settings: dict[str, Any], others: list[str]) -> None:
-    """Give the score of the choice the weights of other scores of text classifiers, if it has one itself.
+    """Move the weights of other scores of text classifiers to ``cats_choice``, if that or the log-loss has one.
 
-    ``spacy init fill-config`` gives both a weight where a config was one of spaCy's own classifiers. And if the
-    log-loss has one: the loop would keep the model with the largest.
+    ``spacy init fill-config`` leaves the weights of spaCy's own classifiers in a config beside that of ``cats_choice``.
+    By the log-loss, the loop would keep the model with the largest.
     """
     weights = {name: w for name, w in settings["score_weights"].items() if w and name.startswith("cats_")}
     wrong = sorted(weights.keys() - {CHOICE})

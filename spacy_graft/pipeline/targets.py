@@ -369,8 +369,8 @@ def read_labels(examples: Iterable[Example], component: str, exclusive: bool, gi
 def check_cats(component: str, number: int, doc: Doc, exclusive: bool, given: Sequence[str] = ()) -> None:
     """Raise a ValueError if the annotation of a document is invalid, whatever its labels are.
 
-    With labels that are given to the component, the error is that of another label if there is one: several values of 1
-    then are those of several components.
+    If labels are given to the component, a label that is not one of them is the first error: values that sum to more
+    than 1 may be those of several components.
     """
     labels: tuple[Any, ...] = tuple(doc.cats)
     try:

@@ -729,7 +729,7 @@ def naming_component(component: str, remedy: str = "") -> Iterator[None]:
 
 
 def with_calibration_of(like: Report, report: Report, locked: bool, shares: np.ndarray) -> Report:
-    """A copy of a report with the adjustment, none if weights are locked, and the thresholds of another."""
+    """A copy of ``report`` with the adjustment and the thresholds of ``like``; locked weights are not adjusted."""
     adjustment = Adjustment() if locked else like.adjustment
     thresholds = like.thresholds
     if thresholds is not None and locked:

@@ -118,7 +118,7 @@ class Teacher(ABC):
         """
 
     def require_number(self, n_texts: int) -> None:
-        """Raise a ValueError if the teacher can only be one of another number of texts."""
+        """Raise a ValueError if the teacher is of another number of texts."""
         return
 
 
