@@ -232,8 +232,7 @@ class JudgedPoint:
     @property
     def log_loss(self) -> float:
         """Of held-out documents."""
-        assert self.report.log_loss is not None
-        return self.report.log_loss
+        return loss_of(self.report)
 
 
 class PresentPoint(NamedTuple):
