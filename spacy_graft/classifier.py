@@ -18,7 +18,7 @@ from .class_targets import (
     restored_labels,
     saved_labels,
 )
-from .estimator_files import SealedEstimator, kept_params
+from .estimator_files import SealedEstimator
 from .estimators import ClassifierMixin, LearnerEstimator, require_fitted
 from .extract.texts import DocumentKindError
 from .graft.data import TrainingData
@@ -148,10 +148,8 @@ class LinearClassifier(ClassifierMixin, LearnerEstimator, SealedEstimator):
             report, solution = self._trained(learner, ReadDocuments(space, documents, targets, weights, completed))
         warn_if_empty(learner, report, len(targets), self.learner is None)
         warn_unless_converged(owner, learner, report)
-        model, params = space.model(solution, documents), kept_params(self.get_params(deep=False))
-        # Until here nothing has changed. All at once, lest Ctrl-C leave parts of two models.
         of_targets = {"classes_": targets.classes, "_matrix_dtype": targets.dtype, "_exclusive": targets.exclusive}
-        self.__dict__.update(of_targets, report_=report, _fitted_params=params, _space=space, _model=model)
+        self._set_fitted(space, space.model(solution, documents), report, **of_targets)
 
     def _trained(self, learner: Any, documents: ReadDocuments) -> tuple[Report, Solution]:
         """The model of a learner after its last step, and its report."""
@@ -511,7 +509,6 @@ class GraftClassifier(LinearClassifier):
             return data if given is None else replace(data, vectors=item_vectors(given, matrix, space.names))
 
         self._fit(space, X, y, sample_weight, names, completed)
-        self._set_input_attributes()
         return self
 
     def _own_space(self, more_names: Sequence[str] = ()) -> ItemSpace:

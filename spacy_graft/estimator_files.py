@@ -69,11 +69,13 @@ class SealedEstimator(ABC):
         require_fitted(self)
         return self.report_
 
-    def _set_input_attributes(self) -> None:
-        """Set ``n_features_in_`` and ``feature_names_in_``, as far as the training documents had them."""
+    def _set_fitted(self, space: SavedSpace, model: Any, report: Report, **found: Any) -> None:
+        """Set what fitting or loading gives an estimator: all at once, lest Ctrl-C leave parts of two models."""
+        params = kept_params(self.get_params(deep=False))
         for attribute in ("n_features_in_", "feature_names_in_"):
             self.__dict__.pop(attribute, None)
-        vars(self).update(self._space.input_attributes())
+        found |= space.input_attributes()
+        self.__dict__.update(found, report_=report, _fitted_params=params, _space=space, _model=model)
 
     def save(self, path: str | Path) -> None:
         """Write the fitted estimator into a file, in plain values and with a digest.
@@ -116,13 +118,11 @@ class SealedEstimator(ABC):
             if saved.name != cls.__name__:
                 raise ValueError(f"The file holds a {saved.name!r}, but a {cls.__name__!r} is expected.")
             estimator = cls(**saved.params)
-            estimator._fitted_params = kept_params(saved.params)
-            estimator._space = estimator._own_space()
+            space = estimator._own_space()
             n_labels = estimator._restore_labels(saved.labels)
-            estimator._model, estimator.report_ = estimator._space.restored(saved, n_labels)
+            estimator._set_fitted(space, *space.restored(saved, n_labels))
         except (TypeError, ValueError) as error:
             raise ValueError(f"{path}: {error}") from error
-        estimator._set_input_attributes()
         return estimator
 
 

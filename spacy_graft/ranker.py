@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse
 
 from .class_targets import require_targets
-from .estimator_files import SealedEstimator, checked_values, kept_params
+from .estimator_files import SealedEstimator, checked_values
 from .estimators import LearnerEstimator, require_fitted
 from .graft.emptiness import warn_if_empty
 from .graft.memory import require_memory_for
@@ -264,11 +264,7 @@ class GraftRanker(LearnerEstimator, SealedEstimator):
             fit = finished_fit(learner, data)
         warn_if_empty(learner, fit.report, data.n_documents, self.learner is None)
         warn_unless_converged("GraftRanker", learner, fit.report)
-        model, params = space.model(fit.solution(), candidates), kept_params(self.get_params(deep=False))
-        # Until here nothing has changed. All at once, lest Ctrl-C leave parts of two models.
-        fitted = {"report_": fit.report, "_fitted_params": params, "_n_groups": len(grouped.names)}
-        self.__dict__.update(fitted, _space=space, _model=model)
-        self._set_input_attributes()
+        self._set_fitted(space, space.model(fit.solution(), candidates), fit.report, _n_groups=len(grouped.names))
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
