@@ -290,7 +290,7 @@ class GraftTextClassifier(LinearClassifier):
             warn(f"{type(self).__name__}: {without_choice(error)}")
         if chosen is None:
             return super()._trained(learner, documents)
-        path = path_to(cast("PointFit", started_fit(*learner_and_data(learner, data, chosen))), chosen)
+        path = path_to(learner, data, chosen)
         self._check_report(path.report)
         path.refit = chosen.refit
         solution = final_solution(path)
@@ -497,10 +497,6 @@ class TextFold(NamedTuple):
     held_out: ReadDocuments
     judge: Judge
 
-    def path(self, learner: GraftingPath, like: Report) -> PointFit:
-        """A path with the strengths of a report, before its first step."""
-        return cast("PointFit", started_fit(*learner_and_data(learner, self.kept, like)))
-
     def scorer(self, like: Solution) -> Callable[[Solution], np.ndarray]:
         """What gives the scores of documents held out under any solution with the features of ``like``."""
         return cast("TextSpace", self.held_out.space).scorer(self.held_out.documents, like)
@@ -539,7 +535,7 @@ def report_of_folds(learner: GraftingPath, documents: ReadDocuments) -> Report |
             chosen = chosen._replace(report=chosen.report.with_strengths(first_strengths(learner)))
 
         def judged_as(like: Report, option: str) -> Verdict | None:
-            fits = ((path_to(fold.path(learner, like), like), fold.scorer) for fold in folds)
+            fits = ((path_to(learner, fold.kept, like), fold.scorer) for fold in folds)
             return judged_by_folds(learner, like, fits, all_held_out, tempered=False)
 
         chosen = with_best_strengths(learner, choices, chosen, all_held_out, judged_as)
@@ -548,23 +544,25 @@ def report_of_folds(learner: GraftingPath, documents: ReadDocuments) -> Report |
 
 def path_of_fold(learner: GraftingPath, fold: TextFold, alone: bool) -> list[FoldPoint]:
     """The points of a path as documents that are held out see them; ``alone`` if there are no other folds."""
-    fit = fold.path(learner, Report().with_strengths(first_strengths(learner)))
+    fit = path_like(learner, fold.kept, Report().with_strengths(first_strengths(learner)))
     return points_of_fold(fit.points(), fold.scorer, fold.judge, tempered=False, alone=alone)
 
 
-def path_to(fit: PointFit, like: Report) -> PointFit:
-    """The fit, at the point at which another fit has a report."""
-    for step in fit.steps_to(like):
+def path_to(learner: GraftingPath, data: TrainingData, like: Report) -> PointFit:
+    """A path with the strengths of a report, at the point at which another path has that report."""
+    path = path_like(learner, data, like)
+    for step in path.steps_to(like):
         step()
-    return fit
+    return path
 
 
-def learner_and_data(learner: GraftingPath, data: TrainingData, like: Report) -> tuple[GraftingPath, TrainingData]:
-    """What a path with the strengths of a report is of."""
-    ridge = like.vectors_ridge
-    if ridge == 0.0:
-        return learner, replace(data, vectors=None)
-    return learner if ridge is None else replace(learner, vectors_ridge=ridge), data
+def path_like(learner: GraftingPath, data: TrainingData, like: Report) -> PointFit:
+    """A path with the strengths of a report, before its first step."""
+    if like.vectors_ridge == 0.0:
+        data = replace(data, vectors=None)
+    elif like.vectors_ridge is not None:
+        learner = replace(learner, vectors_ridge=like.vectors_ridge)
+    return cast("PointFit", started_fit(learner, data))
 
 
 def judge_of(documents: ReadDocuments, rows: np.ndarray, learner: GraftingPath, shares: np.ndarray) -> Judge:
