@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..files import has_lock, hidden_beside, reason_of, write_whole
+from ..files import has_lock, reason_of, replaced_folder, write_whole
 from ..messages import (
     LONGEST_NAME,
     count,
@@ -286,13 +286,8 @@ def complete_best(output: Path) -> None:
     times = best.stat()
     if times.st_mtime_ns < times.st_ctime_ns:
         return
-    copy = hidden_beside(best)
-    try:
+    with replaced_folder(best) as copy:
         shutil.copytree(last, copy)
-        delete(best)
-        os.replace(copy, best)
-    finally:
-        shutil.rmtree(copy, ignore_errors=True)
 
 
 def copy_to(path: Path, copy: Path) -> None:
