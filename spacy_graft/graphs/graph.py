@@ -138,10 +138,8 @@ class FeatureGraph:
         n_before = -1
         while n_before < (n_before := int(kept.sum())):
             kept |= self.virtual & (linked @ kept.astype(np.float64) > 0.0)
-        chosen = np.flatnonzero(kept)
         skipped = {**self.report.get("skipped", {}), "vertices_not_in_corpus": n_lacking}
-        n_vocabulary = len(vocabulary.vertices)
-        return self.of_vertices(chosen, n_vocabulary, skipped).linked(n_vocabulary, skipped)
+        return self.linked(len(vocabulary.vertices), skipped, kept)
 
     def within(self, vocabulary: CorpusVocabulary) -> FeatureGraph:
         """The graph itself, or if it has features that are not in the corpus, restricted to it.
@@ -157,19 +155,19 @@ class FeatureGraph:
         counts = self.report.get("skipped", {})
         return ", ".join(f"{reason} {n:,}" for reason, n in counts.items() if n) or "nothing"
 
-    def of_vertices(self, chosen: np.ndarray, n_vocabulary: int, skipped: Mapping[str, int]) -> FeatureGraph:
-        """The graph over some of the vertices (int), with its report."""
-        similar, dissimilar = (matrix[chosen][:, chosen] for matrix in (self.similar, self.dissimilar))
+    def linked(
+        self, n_vocabulary: int, skipped: Mapping[str, int], kept: np.ndarray | slice = slice(None)
+    ) -> FeatureGraph:
+        """The graph over those vertices, of all or of some (bool), that have an edge to or from another of them."""
+        matrices = self.similar, self.dissimilar
+        has_edge = ends_of_edges(*(matrix[kept][:, kept] for matrix in matrices))
+        chosen = np.arange(self.n_vertices)[kept][has_edge]
+        similar, dissimilar = (matrix[chosen][:, chosen] for matrix in matrices)
         virtual = self.virtual[chosen]
         report = graph_report(virtual, similar, dissimilar, n_vocabulary, skipped)
         more = {key: value for key, value in self.report.items() if key not in report}
         vertices = tuple(self.vertices[i] for i in chosen.tolist())
         return FeatureGraph(vertices, virtual, similar, dissimilar, {**report, **more})
-
-    def linked(self, n_vocabulary: int, skipped: Mapping[str, int]) -> FeatureGraph:
-        """The graph over the vertices that have an edge, of either kind and direction, with its report."""
-        chosen = np.flatnonzero(ends_of_edges(self.similar, self.dissimilar))
-        return self.of_vertices(chosen, n_vocabulary, skipped)
 
     def scaled(self, factor: float, normalise: bool = False) -> FeatureGraph:
         """All weights times a factor; if ``normalise``, first divided by the sums of their rows, kind by kind."""
