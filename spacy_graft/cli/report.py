@@ -16,15 +16,13 @@ from .common import (
     add_row,
     load_pipeline,
     make_table,
-    print_json,
     print_message,
-    print_tables,
+    print_result,
     refuse_options,
     refuse_other_file,
     refuse_own_input,
     refuse_same_output,
     refuse_within,
-    wants_table,
     warn_of_metadata,
 )
 from .corpora import is_training_corpus, warn_of_training_corpus
@@ -103,13 +101,10 @@ def report_command(
         return
     if graft.report is None:
         raise CommandError(f"{model} has no report: its weights were not trained by spacy-graft.")
-    if wants_table(format):
-        table = make_table(None, "", "report", rows=graft.report.lines().items())
-        for name, step in graft.named_points.items():
-            add_row(table, f"parsimony: {name}", f"{step['n_active']:,} features, log-loss {step['log_loss']:.4f}")
-        print_tables(table)
-    else:
-        print_json({**graft.report.to_dict(), "parsimony": graft.named_points}, indent=2)
+    table = make_table(None, "", "report", rows=graft.report.lines().items())
+    for name, step in graft.named_points.items():
+        add_row(table, f"parsimony: {name}", f"{step['n_active']:,} features, log-loss {step['log_loss']:.4f}")
+    print_result(format, [table], {**graft.report.to_dict(), "parsimony": graft.named_points})
 
 
 def model_page(nlp: Language, graft: TextCatGraft, data: Path | None, text_field: str, label_field: str) -> str:
