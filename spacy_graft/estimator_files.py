@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from copy import copy
 from dataclasses import asdict, dataclass, replace
 from importlib import import_module
@@ -228,7 +228,8 @@ def plain_param(name: str, value: Any) -> Any:
     """
     kind = type(value).__name__
     if kind in SETTINGS and type(value) is class_of_settings(kind):
-        return {"type": kind, "settings": asdict(value, dict_factory=settings_of_python)}
+        settings = asdict(value, dict_factory=lambda items: {option: as_python(its) for option, its in items})
+        return {"type": kind, "settings": settings}
     if isinstance(value, Mapping):
         return {str(key): plain_param(f"{name}[{key!r}]", its) for key, its in value.items()}
     if hasattr(value, "tolist"):  # an array, a Series
@@ -241,11 +242,6 @@ def plain_param(name: str, value: Any) -> Any:
             f"they are read. Save the model with pickle, or do the work of a function before, with analyzer='word'."
         )
     return values if isinstance(value, list | tuple) else values[0]
-
-
-def settings_of_python(settings: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """Settings of a learner or a block, with numbers of NumPy as those of Python."""
-    return {name: as_python(value) for name, value in settings}
 
 
 def read_param(saved: Any) -> Any:

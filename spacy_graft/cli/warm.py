@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from .common import CommandError, ComponentOption, ModelArgument, load_pipeline, print_message
-
-if TYPE_CHECKING:
-    from ..pipeline.textcat import TextCatGraft
 
 EXAMPLES = """
 spacy-graft warm training/model-best
@@ -24,7 +19,8 @@ def warm_command(model: ModelArgument, component: ComponentOption = None) -> Non
     NUMBA_CACHE_DIR set to a folder of the image. It is an error if there is no folder to keep the compiled kernels in.
     """
     nlp, graft = load_pipeline(model, component)
-    graft.explain(nlp(text_of_features(graft)))
+    features = [feature.text for feature in graft.features()[:FEATURES_IN_TEXT]]
+    graft.explain(nlp(" ".join(["Some words.", *features])))
     folder = kernel_folder()
     if folder is None:
         raise CommandError(
@@ -32,11 +28,6 @@ def warm_command(model: ModelArgument, component: ComponentOption = None) -> Non
             "NUMBA_CACHE_DIR to such a folder."
         )
     print_message(f"Compiled kernels are in {folder}.")
-
-
-def text_of_features(component: TextCatGraft) -> str:
-    """A text with words and features of a model."""
-    return " ".join(["Some words.", *(feature.text for feature in component.features()[:FEATURES_IN_TEXT])])
 
 
 def kernel_folder() -> str | None:

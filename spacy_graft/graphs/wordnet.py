@@ -104,7 +104,8 @@ class WordNet:
         try:
             database = WordNetDatabase.read(folder)
             words, skipped = self._words(database, features.vertices)
-            similar, dissimilar = self._similar(database, words), self._dissimilar(database, words)
+            similar = self._similar(database, words)
+            dissimilar = without_loops(self.antonym * related(words, between_words(database, ANTONYM)))
         except ValueError as error:
             raise ValueError(f"{folder}: {error}") from error
         contradictory = similar.multiply(pattern(dissimilar))
@@ -155,10 +156,6 @@ class WordNet:
         derived = related(words, between_words(database, DERIVATION))
         similar = similar.maximum(self.similar_to * alike).maximum(self.derivation * derived)
         return without_loops(similar)
-
-    def _dissimilar(self, database: WordNetDatabase, words: sparse.csr_array) -> sparse.csr_array:
-        """Weights of dissimilar edges: float64 (n_vertices, n_vertices)."""
-        return without_loops(self.antonym * related(words, between_words(database, ANTONYM)))
 
 
 def memberships(database: WordNetDatabase) -> sparse.csr_array:
