@@ -5,6 +5,7 @@ from __future__ import annotations
 from spacy.language import Language
 from spacy.tokens import Doc, Span, SpanGroup
 
+from ..explain.contributions import all_spans
 from ..explain.html.markup import signed_number
 from .render import explanation_of
 from .textcat import TextCatGraft
@@ -43,13 +44,7 @@ def contribution_spans(
     """
     parts = explanation_of(doc, component, label).best.contributions
     # Both items of a combination may have the same place; features of several blocks may have the same name.
-    places = {
-        (k, span.first_token, span.end_token): None
-        for k, part in enumerate(parts)
-        for member in part.members
-        for place in member.places
-        for span in place
-    }
+    places = {(k, span.first_token, span.end_token): None for k, part in enumerate(parts) for span in all_spans(part)}
     doc.spans[key] = [
         Span(doc, first, end, label=signed_number(parts[k].contribution, 2), span_id=parts[k].text)
         for k, first, end in places
