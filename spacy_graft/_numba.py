@@ -194,7 +194,7 @@ def kernel_sources(package: Path) -> dict[str, str]:
 
 
 def imported_by(path: str, text: str) -> Iterator[str]:
-    """Where the modules are that a module imports; and other paths, where nothing is."""
+    """Yield the paths of the modules that a module imports, among others that do not exist."""
     for dots, module, names in IMPORT.findall(text):
         base = PurePosixPath(path).parents[len(dots) - 1] / module.replace(".", "/")
         for target in (base, *(base / name for name in re.findall(r"\w+", names))):

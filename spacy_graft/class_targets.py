@@ -25,7 +25,7 @@ LABEL_KINDS = "biufUO"
 
 @dataclass(frozen=True)
 class ClassTargets:
-    """What documents are to be predicted as.
+    """The labels of training documents.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class ClassTargets:
         return self.values if isinstance(self.values, np.ndarray) else self.values.toarray()
 
     def keys(self) -> Iterator[bytes]:
-        """Yield what documents with the same labels share."""
+        """Yield a key for each document, the same for documents with the same labels."""
         values = self.values
         if isinstance(values, np.ndarray):
             yield from (row.tobytes() for row in values)
@@ -99,7 +99,7 @@ class ClassTargets:
         return ClassTargets(self.classes[kept], values[:, kept], self.exclusive, self.dtype)
 
     def fields(self, example_weights: np.ndarray) -> dict[str, Any]:
-        """What is of the targets in :class:`~spacy_graft.graft.data.TrainingData`."""
+        """The fields of :class:`~spacy_graft.graft.data.TrainingData` that follow from the targets."""
         values, shape = self.values, self.values.shape
         is_array = isinstance(values, np.ndarray)
         return {
@@ -327,7 +327,7 @@ def problem_of_label(label: Any) -> str | None:
 
 
 def sets_and_labels(y: list[Any]) -> tuple[list[set[Any]], list[Any]]:
-    """The labels of each document, and all labels, sorted; a ValueError if there are some that are none."""
+    """The labels of each document, and all labels, sorted; a ValueError for a value that is no label."""
     try:
         rows = checked_sets(y)
         return rows, sorted(set().union(*rows))
@@ -336,7 +336,7 @@ def sets_and_labels(y: list[Any]) -> tuple[list[set[Any]], list[Any]]:
 
 
 def checked_sets(y: Iterable[Iterable[Any]]) -> list[set[Any]]:
-    """The labels of each document; a ValueError if there are some that are none."""
+    """The labels of each document; a ValueError for a value that is no label."""
     rows = [{as_python(label) for label in value} for value in y]
     if any(map(problem_of_label, set().union(*rows))):
         number, label = next((i, label) for i, row in enumerate(rows) for label in row if problem_of_label(label))

@@ -362,7 +362,7 @@ class ReadDocuments:
         return self.completed(self.data_as_read(), self.documents)
 
     def data_as_read(self) -> TrainingData:
-        """The same without anything that is added to it."""
+        """The input of a learner, without what ``completed`` adds."""
         return self.space.training_data(self.documents, **self.targets.fields(self.weights))
 
     def shares(self) -> np.ndarray:

@@ -457,7 +457,7 @@ def replaced_folder(path: Path) -> Iterator[Path]:
 
 
 def replace_folder(path: Path, new: Path) -> None:
-    """Put a new folder in the place of another, which is deleted; or stays, if that fails."""
+    """Put a new folder in the place of another and delete the other; if that fails, the other stays."""
     old = new.with_name(f"{new.name}.old")
     try:
         if path.exists():

@@ -37,7 +37,7 @@ def frozen_heap() -> Iterator[None]:
 
 @contextmanager
 def no_collections() -> Iterator[None]:
-    """Not to collect garbage while many small objects are made that are all kept.
+    """Collect no garbage while many small objects are made, all of which are kept.
 
     The explanation of a page is ten thousand of them. Of a hundred pages, Python would spend two thirds of the time on
     looking through those that are there.

@@ -87,7 +87,7 @@ class MeanLoss(NamedTuple):
 
     @classmethod
     def of(cls, report: Report) -> MeanLoss:
-        """That of a report."""
+        """The log-loss in a report."""
         assert report.log_loss is not None
         assert report.log_loss_error is not None
         assert report.difference_error is not None
@@ -240,7 +240,7 @@ class FoldPoint(NamedTuple):
     report : Report
         Of the fit there.
     verdict : Verdict, optional
-        That of the only fold: then scores need not be kept, which are many if labels are.
+        If there is only one fold. Its scores need not be kept then; with many labels they take much memory.
     """
 
     refits: tuple[float | None, ...]
@@ -299,7 +299,7 @@ def copies_of(texts: Sequence[int], most: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def fold_count(n_documents: int) -> int:
-    """How many folds there are of so many documents, some of which are held out."""
+    """The number of folds that so many documents are divided into."""
     return min(max(n_documents // DOCUMENTS_OF_FOLD, FEWEST_FOLDS), MOST_FOLDS)
 
 
@@ -418,7 +418,7 @@ def verdicts_of_folds(held_out: Judge, paths: list[list[FoldPoint]], tempered: b
 
 
 def chosen_of_folds(learner: GraftingPath, verdicts: Sequence[Verdict]) -> Verdict:
-    """That of the point which the held-out documents of all folds choose.
+    """The verdict on the point that the held-out documents of all folds choose.
 
     Its report names it by its number alone: folds come to the last point of a path at L1 strengths of their own.
     """

@@ -71,7 +71,7 @@ def in_part(names: Sequence[str], most: int = MOST_NAMED) -> str:
 
 
 def listed(names: Iterable[object]) -> str:
-    """The same of quoted names, of long ones the beginning."""
+    """As :func:`in_part`, with names in quotation marks and long names cut."""
     shown = (text_beginning(name, LONGEST_NAME) if isinstance(name, str) else name for name in names)
     return in_part([*map(repr, shown)])
 

@@ -444,7 +444,7 @@ class Groups:
 
 
 def targets_of(y: Any) -> np.ndarray:
-    """Return the values of targets; as they are, unless all of them are numbers."""
+    """Return targets as an array: of numbers if all of them are numbers, else of objects."""
     require_targets(y)
     # An array of objects may have numbers in it.
     given = np.asarray(y).tolist() if hasattr(y, "__array__") else list(y)

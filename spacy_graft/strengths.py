@@ -39,7 +39,7 @@ def choices_of(learner: GraftingPath, network: bool, vectors: bool) -> list[tupl
 
 
 def first_ridge(learner: GraftingPath) -> float:
-    """The strength of word vectors up to the choice of a point; 0: without them."""
+    """The strength of word vectors up to the choice of a point; 0 if it is made without them."""
     return 0.0 if 0.0 in learner.vectors_choices else learner.vectors_ridge
 
 

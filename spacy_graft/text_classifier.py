@@ -566,14 +566,14 @@ def path_like(learner: GraftingPath, data: TrainingData, like: Report) -> PointF
 
 
 def judge_of(documents: ReadDocuments, rows: np.ndarray, learner: GraftingPath, shares: np.ndarray) -> Judge:
-    """Some of the documents as those that are held out; ``shares``: of labels among the training documents."""
+    """The judge by documents that are held out; ``shares`` are those of labels among all training documents."""
     values = replace(documents.targets, values=documents.targets.values[rows]).dense
     targets = PlainTargets(values, np.ones(values.shape, np.bool_), documents.weights[rows])
     return Judge(targets, documents.targets.exclusive, shares, learner.locks_weights)
 
 
 def default_penalty_factors(analyzers: list[Any]) -> list[float]:
-    """The factor of each analyzer: of a word and a part of it in nearly the same documents, the word is selected."""
+    """The factor of each analyzer, larger for parts of words: of a word and a part of it, the word is preferred."""
     with_words = any(callable(analyzer) or analyzer == "word" for analyzer in analyzers)
     return [1.5 if with_words and analyzer in ("char", "char_wb") else 1.0 for analyzer in analyzers]
 

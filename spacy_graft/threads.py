@@ -17,14 +17,14 @@ ResultT = TypeVar("ResultT")
 
 
 def in_threads(work: Sequence[Callable[[], ResultT]], n_threads: int) -> list[ResultT]:
-    """What each call gives back, in their order. The calling thread does it all where one is enough."""
+    """The results of calls, in their order. If one thread is enough, it is the calling one."""
     return list(map_in_threads(lambda call: call(), [(call,) for call in work], n_threads))
 
 
 def map_in_threads(
     function: Callable[..., ResultT], given: Sequence[tuple[Any, ...]], n_threads: int
 ) -> Iterator[ResultT]:
-    """What a function gives back for each of the arguments, in their order, one after the other."""
+    """Yield the results of a function for several tuples of arguments, in their order."""
     if n_threads == 1 or len(given) < 2:
         return (function(*arguments) for arguments in given)
     return pool(n_threads).map(lambda arguments: function(*arguments), given)
@@ -32,7 +32,7 @@ def map_in_threads(
 
 @cache
 def pool(n_threads: int) -> ThreadPoolExecutor:
-    """So many threads, kept for what comes."""
+    """A pool of threads, which is kept for later work."""
     return ThreadPoolExecutor(n_threads, thread_name_prefix="spacy-graft")
 
 
@@ -73,13 +73,13 @@ def limited_threads(user_api: str, n_threads: int = 1) -> Iterator[None]:
 
 @cache
 def lock_of(user_api: str) -> Lock:
-    """Held by whoever has set the limit."""
+    """The lock of a limit; whoever has set the limit holds it."""
     return Lock()
 
 
 @cache
 def libraries(user_api: str) -> ThreadpoolController:
-    """Those that are loaded when they are first asked for."""
+    """The libraries with this API, of those that are loaded at the first call."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController().select(user_api=user_api)

@@ -26,7 +26,7 @@ def main() -> None:
 
 
 def open_streams() -> None:
-    """Open what is closed of standard input, output and error, as some daemons start commands, for nothing.
+    """Open closed standard streams on the null device: some daemons start commands without them.
 
     Otherwise the first file that is opened would be one of them: the system gives the smallest number that is free.
     Where one is open already, it stays.
@@ -38,7 +38,7 @@ def open_streams() -> None:
 
 
 def drop_unwritable() -> None:
-    """Give up what standard output does not take. Otherwise Python would report it again at exit, with its own code."""
+    """Discard what cannot be written to standard output. Python would report it again at exit, with its own code."""
     try:
         sys.stdout.flush()
     except OSError:

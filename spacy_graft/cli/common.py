@@ -106,7 +106,7 @@ def terminated_in_order() -> AbstractContextManager[None]:
 
 
 def heeded(numbers: Iterable[signal.Signals]) -> Iterator[signal.Signals]:
-    """Those of some signals that are not ignored. Programs that are begun meanwhile are to ignore the others too."""
+    """Those signals that are not ignored. Ignored ones stay so, also for programs that are started meanwhile."""
     return (number for number in numbers if signal.getsignal(number) != signal.SIG_IGN)
 
 

@@ -28,11 +28,9 @@ CASED = frozenset({"ORTH", "SHAPE", "PREFIX", "SUFFIX", "IS_LOWER", "IS_UPPER", 
 def explain_document(
     snapshot: Snapshot, doc: Doc, probabilities: Mapping[str, float], alternatives: Mapping[str, str | None]
 ) -> Explanation:
-    """Explain the scores of labels for a document.
+    """Explain the scores of labels for a document, as :func:`.explanation_of_matched` does.
 
-    ``probabilities`` are those of all labels, in the order of the columns of the weights, predicted from the same
-    snapshot. ``alternatives`` are the labels to explain, and what each is compared with, from
-    :func:`~spacy_graft.explain.scores.alternatives_of`.
+    ``probabilities`` have been predicted by the same snapshot.
     """
     occurrences = snapshot.ngram_occurrences(doc)
     rows, values, weights, scale = snapshot.contributions(doc, occurrences)

@@ -22,12 +22,9 @@ NO_TOKEN = 0
 def explain_text(
     model: TextModel, document: Any, probabilities: Mapping[str, float], alternatives: Mapping[str, str | None]
 ) -> Explanation:
-    """Explain the scores of labels for a document.
+    """Explain the scores of labels for a document, as :func:`.explanation_of_matched` does.
 
-    The document is a string, bytes, or what else the model's readers read. ``probabilities`` are those of all labels,
-    in the order of the columns of the weights, predicted by the same model.
-    ``alternatives`` are the labels to explain, and what each is compared with, from
-    :func:`~spacy_graft.explain.scores.alternatives_of`.
+    The document is whatever the readers of the model read. ``probabilities`` have been predicted by the same model.
     """
     occurrences = model.occurrences(document)
     rows = np.unique(occurrences[:, 0])

@@ -51,7 +51,7 @@ class SegmentedText:
     ignores_case: bool = True
 
     def same(self, word: str) -> str:
-        """What words have in common that are the same."""
+        """The key of a word: words with the same key are the same word."""
         return " ".join(word.lower().split()) if self.ignores_case else word
 
 
