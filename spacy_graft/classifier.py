@@ -18,8 +18,7 @@ from .class_targets import (
     restored_labels,
     saved_labels,
 )
-from .estimator_files import SealedEstimator
-from .estimators import ClassifierMixin, LearnerEstimator, require_fitted
+from .estimators import ClassifierMixin, require_fitted
 from .extract.texts import DocumentKindError
 from .graft.data import TrainingData
 from .graft.document_vectors import DocumentVectors
@@ -33,14 +32,13 @@ from .graft.start import final_solution
 from .graphs.vocabulary import Vertex
 from .item_model import (
     ITEM_BLOCK,
+    FeatureEstimator,
     ItemFeature,
     ItemModel,
     ItemSpace,
     NamingSpace,
-    ScoringModel,
     Space,
     by_falling_weight,
-    checked_input_features,
     checked_learner,
     example_weights,
     finished_fit,
@@ -80,18 +78,15 @@ class NamedFeature(ItemFeature):
     intervals: dict[Hashable, tuple[float, float]] | None = None
 
 
-class LinearClassifier(ClassifierMixin, LearnerEstimator, SealedEstimator):
+class LinearClassifier(ClassifierMixin, FeatureEstimator):
     """What the classifiers have in common: targets, training, and all that follows from scores."""
 
-    _default_learner: ClassVar[Any] = Grafting(l1=1.0)
     #: Whether held-out documents choose a point of the path.
     _holds_out: ClassVar[bool] = False
 
     multilabel: bool
     classes_: np.ndarray
     report_: Report
-    _space: Space
-    _model: ScoringModel
     #: The type of the matrix of targets, if they were one.
     _matrix_dtype: np.dtype[Any] | None
     _exclusive: bool
@@ -215,8 +210,7 @@ class LinearClassifier(ClassifierMixin, LearnerEstimator, SealedEstimator):
 
     def _scores(self, X: Any) -> np.ndarray:
         """The scores of all labels: float64 (n_documents, n_labels)."""
-        require_fitted(self)
-        return self._model.scores(self._space.read(X))
+        return self._fitted().scores(self._space.read(X))
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Return scores.
@@ -323,17 +317,8 @@ class LinearClassifier(ClassifierMixin, LearnerEstimator, SealedEstimator):
     @property
     def intercept_(self) -> np.ndarray:
         """Intercepts (n_labels,), or (1,) of two labels that exclude each other."""
-        require_fitted(self)
-        intercepts = self._model.intercepts
+        intercepts = self._fitted().intercepts
         return intercepts[1:] - intercepts[:1] if self._is_binary else intercepts - self._common_intercept
-
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Return the names of the columns of ``coef_``: array of str.
-
-        ``input_features`` are names for the columns of a matrix that had none in training, as a pipeline gives them.
-        """
-        require_fitted(self)
-        return self._model.column_names(checked_input_features(self, input_features))
 
 
 @dataclass(frozen=True)

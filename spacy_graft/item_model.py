@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 import numpy as np
 import scipy.sparse
 
-from .estimator_files import SavedEstimator, SavedSpace, checked_values
-from .estimators import ConvergenceWarning, LearnerEstimator
+from .estimator_files import SavedEstimator, SavedSpace, SealedEstimator, checked_values
+from .estimators import ConvergenceWarning, LearnerEstimator, require_fitted
 from .extract.blocks import BlockKind, CombinationBlock
 from .extract.combinations import Combinations
 from .extract.feature_lengths import bounded_lengths
@@ -22,7 +22,7 @@ from .extract.texts import Words
 from .graft.constraints import PRODUCT_SIGN, FeatureNames
 from .graft.data import TrainingData
 from .graft.report import Report
-from .graft.settings import CoordinateAscent, GraftingPath, PenaltySettings
+from .graft.settings import CoordinateAscent, Grafting, GraftingPath, PenaltySettings
 from .graft.solution import Solution
 from .graft.start import Fit, is_learner, start
 from .matrices import (
@@ -138,6 +138,26 @@ class NamingSpace(Space, Protocol):
 
     def naming(self, X: Any, /) -> Naming:
         """Return the names of the features of training documents."""
+
+
+class FeatureEstimator(LearnerEstimator, SealedEstimator):
+    """What the classifiers and the ranker have in common."""
+
+    _default_learner: ClassVar[Any] = Grafting(l1=1.0)
+
+    _space: Space
+    _model: ScoringModel
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Return the names of the columns of ``coef_``: array of str.
+
+        ``input_features`` are names for the columns of a matrix that had none in training, as a pipeline gives them.
+        """
+        return self._fitted().column_names(checked_input_features(self, input_features))
+
+    def _fitted(self) -> ScoringModel:
+        require_fitted(self)
+        return self._model
 
 
 @dataclass(frozen=True)

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse
 
 from .class_targets import require_targets
-from .estimator_files import SealedEstimator, checked_values
-from .estimators import LearnerEstimator, require_fitted
+from .estimator_files import checked_values
 from .graft.emptiness import warn_if_empty
 from .graft.memory import require_memory_for
 from .graft.settings import Grafting, GraftingPath
 from .item_model import (
+    FeatureEstimator,
     ItemFeature,
     ItemSpace,
     ScoringModel,
     Space,
     by_falling_weight,
-    checked_input_features,
     example_weights,
     finished_fit,
     n_documents,
@@ -90,7 +89,7 @@ class CandidateExplanation:
     contributions: tuple[CandidateContribution, ...]
 
 
-class GraftRanker(LearnerEstimator, SealedEstimator):
+class GraftRanker(FeatureEstimator):
     """A sparse log-linear choice among the candidates of each group (Riezler & Vasserman 2004).
 
     The probability of a candidate is a softmax, over its group, of the sum of its features' weights: one weight for
@@ -134,11 +133,6 @@ class GraftRanker(LearnerEstimator, SealedEstimator):
     >>> model.rank([["dear", "near"], ["cheap", "near"], ["dear", "far"]], ["X", "X", "X"])
     [array([1, 0, 2])]
     """
-
-    _default_learner: ClassVar[Any] = Grafting(l1=1.0)
-
-    _space: Space
-    _model: ScoringModel
 
     def __init__(
         self,
@@ -335,21 +329,10 @@ class GraftRanker(LearnerEstimator, SealedEstimator):
         model = self._fitted()
         return model.by_column(scipy.sparse.csr_array(model.weights.T))
 
-    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
-        """Return the names of the columns of ``coef_``: array of str.
-
-        ``input_features`` are names for the columns of a matrix that had none in training, as a pipeline gives them.
-        """
-        return self._fitted().column_names(checked_input_features(self, input_features))
-
     def _named_features(self, model: ScoringModel) -> list[CandidateFeature]:
         """The features in the order of the model's weights."""
         weights = model.weights[:, 0].tolist()
         return [CandidateFeature(f.names, f.df, weight) for f, weight in zip(model.features(), weights, strict=True)]
-
-    def _fitted(self) -> ScoringModel:
-        require_fitted(self)
-        return self._model
 
 
 class Groups:
