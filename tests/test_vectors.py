@@ -80,6 +80,12 @@ def test_text_files_that_are_refused(tmp_path, lines, line, problem):
         assert f"line {line}" in str(caught.value)
 
 
+@pytest.mark.parametrize("path", [None, ""])
+def test_a_config_whose_path_was_not_given(path):
+    with pytest.raises(ValueError, match=r"TextVectors.v1 needs a path. .*--paths.words"):
+        text_vectors(path)
+
+
 def test_text_files_in_another_encoding_cut_off_empty_or_missing(tmp_path):
     path = tmp_path / "w.txt"
     path.write_bytes("schön 1 2\n".encode("latin-1"))

@@ -21,14 +21,24 @@ from .word_vectors import WordVectors
 
 
 @graft_vectors("spacy_graft.TextVectors.v1")
-def text_vectors(path: str | Path) -> Callable[[Any], WordVectors]:
+def text_vectors(path: str | Path | None) -> Callable[[Any], WordVectors]:
     """Word vectors of a text file.
 
     Parameters
     ----------
     path : str or Path
         Of word2vec, fastText or GloVe, in UTF-8; decompressed if the name ends in ``.gz``.
+
+    Raises
+    ------
+    ValueError
+        Without a path, as configs have it that leave it to the command line.
     """
+    if path is None or path == "":  # which would be the current folder
+        raise ValueError(
+            "spacy_graft.TextVectors.v1 needs a path. Set it in the config or on the command line: --paths.words "
+            "glove.6B.300d.txt"
+        )
     return lambda _: read_text_vectors(Path(path))
 
 
