@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ import typer.testing
 from hypothesis import settings
 from spacy.language import Language
 from spacy.tokens import DocBin
+from spacy.tokens.underscore import Underscore
 from spacy.training import Example
 
 import forks
@@ -76,6 +77,17 @@ def pytest_configure(config: pytest.Config) -> None:
     """Choose how many examples hypothesis tries; test modules, which may want fewer, are imported later."""
     profile = "quick" if "not slow" in config.option.markexpr else "graft"
     settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", profile))
+
+
+@pytest.fixture(autouse=True)
+def extensions_of_tests() -> Iterator[None]:
+    """Take away the extensions that a test sets: spaCy pickles them for its processes, except where these fork."""
+    tables = Underscore.doc_extensions, Underscore.span_extensions, Underscore.token_extensions
+    before = [table.copy() for table in tables]
+    yield
+    for table, known in zip(tables, before, strict=True):
+        table.clear()
+        table.update(known)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -1448,14 +1448,16 @@ def test_a_text_that_ends_with_the_name_of_a_file(pipeline: Path) -> None:
 
 
 def test_a_file_of_a_folder_that_must_not_be_entered_is_not_called_missing(pipeline, monkeypatch) -> None:
-    stat = os.stat
+    def without_entry(function):
+        def refusing(path, *args, **kwargs):
+            if str(path).startswith("private/"):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+            return function(path, *args, **kwargs)
 
-    def no_entry(path, *args, **kwargs):
-        if str(path).startswith("private/"):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
-        return stat(path, *args, **kwargs)
+        return refusing
 
-    monkeypatch.setattr(os, "stat", no_entry)
+    monkeypatch.setattr(os, "stat", without_entry(os.stat))
+    monkeypatch.setattr(Path, "open", without_entry(Path.open))
     for command in ("explain", "classify"):
         assert "Permission denied" in refused(command, pipeline, "private/texts.jsonl")
 
