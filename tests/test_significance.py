@@ -442,6 +442,24 @@ def test_pairs_are_all_products_of_two_items(monkeypatch: pytest.MonkeyPatch, mi
             np.testing.assert_allclose(values if len(values) else 1.0, product[documents])
 
 
+def test_pairs_of_frequent_items_take_the_memory_of_what_they_share() -> None:
+    rng = np.random.default_rng(0)
+    n_documents, n_items, df = 200_000, 200, 1000
+    documents = [np.sort(rng.choice(n_documents, df, replace=False)).astype(np.int32) for _ in range(n_items)]
+    starts = np.arange(n_items + 1) * df
+    items = ItemIndex(np.arange(n_items), starts, np.concatenate(documents), np.empty(0), n_documents)
+    pairs_of_items.pair_index(items, 2)  # compiles kernels
+    tracemalloc.start()
+    try:
+        found = pairs_of_items.pair_index(items, 2)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert len(found.documents) > found.n_nodes > 10_000
+    # Room for all documents of one item of each pair was 76 MB.
+    assert peak < 30_000_000
+
+
 def test_pairs_that_say_more_than_their_words_are_found() -> None:
     texts = {"not really good": "bad", "really bad but not long": "fine", "so good so long": "fine"}
     given = [{"text": text, "label": label} for text, label in texts.items()] * 20

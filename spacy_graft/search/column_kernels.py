@@ -88,10 +88,11 @@ def combination_column(a, b, c, items, documents, values, df):
     return df
 
 
-def combination_columns(codes, items):
-    """Columns of combinations, and their keys."""
-    a = (codes >> (2 * BITS)) - 1
-    room = int((items.starts[a + 1] - items.starts[a]).sum())
+def combination_columns(codes, items, room=None):
+    """Columns of combinations, and their keys; ``room`` for at least their entries, if it is known."""
+    if room is None:
+        a = (codes >> (2 * BITS)) - 1
+        room = int((items.starts[a + 1] - items.starts[a]).sum())
     starts = np.zeros(len(codes) + 1, np.int64)
     keys = np.empty(len(codes), np.int64)
     documents = np.empty(room, np.int32)

@@ -46,7 +46,8 @@ def pair_index(items: ItemIndex, min_df: int) -> ItemIndex:
         counts = sparse.coo_array(has[:, first : first + step].T @ has)
         others, rows = counts.coords[1], counts.coords[0] + first
         chosen = (others > rows) & (counts.data >= min_df)
-        n_entries += int(counts.data[chosen].sum())
+        of_pairs = int(counts.data[chosen].sum())
+        n_entries += of_pairs
         if n_entries > MOST_ENTRIES:
             raise ValueError(
                 f"The pairs of two of {frequent.n_nodes:,} items that at least {min_df:,} documents have are more than "
@@ -54,16 +55,7 @@ def pair_index(items: ItemIndex, min_df: int) -> ItemIndex:
             )
         of_chunk = np.stack([rows[chosen], others[chosen]], axis=1).astype(np.int64)
         of_chunk = of_chunk[np.lexsort(of_chunk.T[::-1])]
-        parts.append(pair_columns(of_chunk, columns))
+        codes = ((of_chunk[:, 0] + 1) << (2 * BITS)) | ((of_chunk[:, 1] + 1) << BITS)
+        parts.append(combination_columns(codes, columns, of_pairs)[:3])
         pairs.append(numbers[of_chunk])
     return ItemIndex(np.concatenate(pairs), *concatenated(parts), items.n_documents)
-
-
-def pair_columns(pairs: np.ndarray, columns: ItemColumns) -> Columns:
-    """The columns of pairs, int64 (n, 2)."""
-    df = np.diff(columns.starts)[pairs]
-    # The rarer of both is gone through.
-    rarer = df.argmin(axis=1)
-    first, second = pairs[np.arange(len(pairs)), rarer], pairs[np.arange(len(pairs)), 1 - rarer]
-    codes = ((first + 1) << (2 * BITS)) | ((second + 1) << BITS)
-    return combination_columns(codes, columns)[:3]
