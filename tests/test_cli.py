@@ -1458,8 +1458,8 @@ def test_a_file_of_a_folder_that_must_not_be_entered_is_not_called_missing(pipel
 
     monkeypatch.setattr(os, "stat", without_entry(os.stat))
     monkeypatch.setattr(Path, "open", without_entry(Path.open))
-    for command in ("explain", "classify"):
-        assert "Permission denied" in refused(command, pipeline, "private/texts.jsonl")
+    for command in (["explain", pipeline], ["classify", pipeline], ["evaluate", pipeline], ["train"]):
+        assert "Permission denied" in refused(*command, "private/texts.jsonl")
 
 
 @pytest.mark.parametrize(

@@ -405,6 +405,17 @@ def check_overrides(context: typer.Context, first: str) -> None:
         raise typer.BadParameter(f"Unexpected argument: {arguments[0]}")
 
 
+def file_is_there(path: str | Path) -> bool:
+    """Whether a file or folder exists, as one may in a folder that must not be entered; a text is the name of none."""
+    try:
+        os.stat(path)
+    except PermissionError:
+        return True
+    except (OSError, ValueError):
+        return False
+    return True
+
+
 def check_output(output: Path) -> None:
     """Raise a CommandError if there cannot be such a folder."""
     if output.exists() and not output.is_dir():

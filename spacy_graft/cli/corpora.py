@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..messages import warn
-from .common import CommandError, print_message
+from .common import CommandError, file_is_there, print_message
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -22,7 +22,7 @@ def labelled_corpus(data: str, text_field: str, label_field: str) -> JsonlCorpus
     """Open a labelled corpus, and say what it is read as; a CommandError if it does not exist."""
     from ..pipeline.reader import JsonlCorpus
 
-    if not Path(data).exists():
+    if not file_is_there(data):
         raise CommandError(f"There is no file or folder {data}.")
     corpus = JsonlCorpus(data, text_field, label_field)
     print_message(f"{data} is read as {corpus.content}.")

@@ -11,7 +11,7 @@ from pathlib import Path
 from ..files import TABLE_ENDINGS, BadLineError, is_compressed, json_records, numbered_lines, table_records
 from ..pipeline.contents import Content, Form, Record, content_of
 from ..pipeline.reader import JsonlCorpus
-from .common import CommandError
+from .common import CommandError, file_is_there
 from .inputs import JSONL_SUFFIXES, STANDARD_INPUT, InputFormat, InputText, OnError, handle_error
 
 
@@ -88,17 +88,6 @@ def read_texts(argument: str, text_field: str, format: InputFormat | None, on_er
     if format is not None or looks_like_file(argument):
         raise CommandError(f"There is no file {argument}.")
     return iter([InputText(utf8(argument.encode(errors="surrogateescape").decode, "The text"), "the text")])
-
-
-def file_is_there(path: str) -> bool:
-    """Whether a file exists, as one may in a folder that must not be entered; a text is the name of none."""
-    try:
-        os.stat(path)
-    except PermissionError:
-        return True
-    except (OSError, ValueError):
-        return False
-    return True
 
 
 def has_lines(argument: str, format: InputFormat | None) -> bool:

@@ -39,6 +39,7 @@ from .common import (
     check_output,
     check_overrides,
     check_room_for,
+    file_is_there,
     import_functions,
     print_message,
     quoted,
@@ -396,7 +397,7 @@ def graft_sections(config: Config) -> list[str]:
 def fill_corpora(config: Config, data: str, dev: str | None, fields: dict[str, str | None]) -> None:
     """Set the corpora and their readers. Readers of other packages are replaced: they do not read all formats."""
     for path in (data, *(() if dev is None else (dev,))):
-        if not Path(path).exists():
+        if not file_is_there(path):
             raise CommandError(f"There is no file or folder {path}.")
     config["paths"].update(train=data, dev=data if dev is None else dev)
     corpora = config.setdefault("corpora", {})
@@ -486,7 +487,7 @@ def check_files(config: Config, component: str, name: str) -> None:
         path = config["paths"].get(key)
         if path is None:
             raise CommandError(f"The config {name} needs a file: --paths.{key} FILE.")
-        if not Path(path).exists():
+        if not file_is_there(path):
             raise CommandError(f"There is no file or folder {path}, which --paths.{key} names.")
 
 
