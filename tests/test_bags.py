@@ -13,6 +13,7 @@ from spacy_graft.extract.attributes import TokenAttributes
 from spacy_graft.extract.bags import Bags, Vocabulary, distinct_symbols, item_keys
 from spacy_graft.extract.kernels import FEWEST_KEYS
 from spacy_graft.extract.streams import Stream, stream_of
+from spacy_graft.model.table import Vocabularies
 
 WORDS = ["film", "plot", "cast", "song", "dull", "good"]
 #: Counts of a few items, most of them 0: (documents, items).
@@ -126,6 +127,30 @@ def test_an_empty_vocabulary_knows_no_item():
     np.testing.assert_array_equal(vocabulary.weights(symbols_of(4, 1)), np.zeros(4))
     bags = Bags.of_stream(stream_of_counts(np.ones((2, 4), int), symbols_of(4, 1)), 1, "tf_idf", vocabulary)
     assert (bags.n_documents, bags.n_items, len(bags.values)) == (2, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("keys", "df", "n_documents", "problem"),
+    [
+        ([1, 2], [1], 3, "one number of documents for each key"),
+        ([2, 1], [1, 1], 3, "out of order"),
+        ([1, 1], [1, 1], 3, "out of order"),
+        ([1, 2], [1, 0], 3, "impossible numbers"),
+        ([1, 2], [1, 4], 3, "impossible numbers"),
+        ([1], [1], 2**63, "impossible numbers"),
+        ([], [], -1, "impossible numbers"),
+        ([1], [1], 3.0, "other parts"),
+    ],
+)
+def test_a_damaged_vocabulary_is_refused(keys, df, n_documents, problem):
+    def saved(keys, df, n_documents):
+        return Vocabularies(
+            {"b": Vocabulary(np.array(keys, np.uint64), np.array(df, np.int32), n_documents)}
+        ).to_bytes()
+
+    assert Vocabularies.from_bytes(saved([1, 2], [1, 3], 3))["b"].n_documents == 3
+    with pytest.raises(ValueError, match=problem):
+        Vocabularies.from_bytes(saved(keys, df, n_documents))
 
 
 def test_weights_of_items_before_between_and_after_those_of_the_vocabulary():

@@ -191,6 +191,6 @@ def parse_vocabulary(message: Any) -> Vocabulary:
         raise damaged_model("a vocabulary does not have one number of documents for each key")
     keys, df = np.frombuffer(message["keys"], np.uint64), np.frombuffer(message["df"], np.int32)
     n_documents = message["n_documents"]
-    if np.any(keys[1:] <= keys[:-1]) or np.any(df < 1) or np.any(df > n_documents) or n_documents >= 2**63:
+    if np.any(keys[1:] <= keys[:-1]) or np.any(df < 1) or np.any(df > n_documents) or not 0 <= n_documents < 2**63:
         raise damaged_model("a vocabulary has keys out of order, or impossible numbers of documents")
     return Vocabulary(keys, df, n_documents)
