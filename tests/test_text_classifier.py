@@ -44,7 +44,7 @@ from spacy_graft import (
     fit,
 )
 from spacy_graft.extract import kernels
-from spacy_graft.extract.texts import BATCH, TextWords
+from spacy_graft.extract.texts import BATCH, TextCharacters, TextWords, Words
 from spacy_graft.model.sealing import seal, unseal
 from spacy_graft.model.sparse_linear import snapshot_of
 
@@ -567,6 +567,16 @@ def test_a_document_of_another_kind_is_numbered_among_all(monkeypatch):
         GraftTextClassifier(LEARNER, analyzer="integer").fit([[1, 2]] * 4 + [["a"]], [0, 1, 0, 1, 0])
     with pytest.raises(ValueError, match="Document 4 must be bytes or a string"):
         GraftTextClassifier(LEARNER, analyzer="byte").fit([b"12"] * 4 + [3], [0, 1, 0, 1, 0])
+    with pytest.raises(ValueError, match=r"Document 4 must be a sequence of integers .* but is \[\[1\], \[2, 3\]\]"):
+        GraftTextClassifier(LEARNER, analyzer="integer").fit([[1, 2]] * 4 + [[[1], [2, 3]]], [0, 1, 0, 1, 0])
+    with pytest.raises(ValueError, match="Document 9 must be a string"):
+        fitted().predict([*TEXTS[:9], np.array("an array without length")])
+
+
+@pytest.mark.parametrize("wrong", ["", "ab"])
+def test_names_that_are_no_characters_are_refused_by_name(wrong):
+    with pytest.raises(ValueError, match=f"single characters, but one is {wrong!r}"):
+        TextCharacters().values(["x", wrong], Words())
 
 
 def test_lists_of_the_labels_0_and_1_are_scored_as_they_were_trained():

@@ -14,6 +14,7 @@ from ..registry import graft_features
 from .batches import BatchReader, TokenBatch
 from .blocks import BlockKind
 from .ends import TEXT_END, places_with_ends, shown, with_ends
+from .items import character_symbols
 from .letters import framed_words, places_in_text
 from .options import check_settings
 from .spelling import AS_WRITTEN, FLAGGED, LOWERED, Spelling
@@ -144,10 +145,7 @@ class CharacterNgrams(BatchReader):
         ValueError
             If a name is not one character.
         """
-        for name in names:
-            if len(name) != 1:
-                raise ValueError(f"Symbols of CharacterNgrams are single characters, but one is {name!r}")
-        return np.array([ord(name) for name in names], np.uint32)
+        return character_symbols(names, "Symbols of CharacterNgrams")
 
     def text(self, names: Sequence[str]) -> str:
         """Return the n-gram as a string."""

@@ -21,6 +21,14 @@ def check_width(block: ItemBlock, names: Sequence[str]) -> None:
         )
 
 
+def character_symbols(names: Sequence[str], what: str) -> np.ndarray:
+    """Return the code points of characters: uint32, 1-D; a ValueError that names ``what`` for other names."""
+    for name in names:
+        if len(name) != 1:
+            raise ValueError(f"{what} are single characters, but one is {name!r}")
+    return np.array([ord(name) for name in names], np.uint32)
+
+
 def integer_names(symbols: np.ndarray) -> tuple[str, ...]:
     """Return the digits of integers that symbols (uint64) stand for."""
     return tuple(map(str, symbols.view(np.int64).tolist()))

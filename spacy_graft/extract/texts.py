@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from operator import length_hint
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -19,7 +20,7 @@ from ..digests import text_key
 from ..options import check_flags
 from .blocks import WORD_VECTOR, BlockKind
 from .ends import BEGIN_SIGN, END_SIGN, TEXT_END, places_with_ends, shown, with_ends
-from .items import integer_names, integer_symbols
+from .items import character_symbols, integer_names, integer_symbols
 from .letters import code_points, framed_words, places_in_text, word_pattern, words_of
 from .options import check_settings
 from .streams import Stream, starts_of
@@ -167,9 +168,7 @@ class TextCharacters(SequenceReader):
         return tuple(map(chr, symbols.tolist()))
 
     def values(self, names: Sequence[str], strings: Words) -> np.ndarray:
-        if any(len(name) != 1 for name in names):
-            raise ValueError(f"Symbols of characters are single ones, but one is {max(names, key=len)!r}")
-        return np.array([ord(name) for name in names], np.uint32)
+        return character_symbols(names, "Symbols of texts")
 
     def text(self, names: Sequence[str]) -> str:
         return "".join(shown(names))
@@ -290,7 +289,7 @@ class TextBytes(SequenceReader):
     def stream(self, documents: Sequence[Any], words: Words, grow: bool) -> Stream:
         read = [bytes_of(document, number) for number, document in enumerate(documents)]
         # 0 would be a break.
-        symbols = np.frombuffer(b"".join(read), np.uint8).astype(np.uint32) + np.uint32(1)
+        symbols = np.add(np.frombuffer(b"".join(read), np.uint8), 1, dtype=np.uint32)
         stream = Stream(symbols, starts_of(map(len, read)))
         return with_ends(stream, END_OF_BYTES) if self.ends else stream
 
@@ -400,7 +399,10 @@ def bytes_of(document: Any, number: int = 0) -> bytes:
 
 def integers_of(document: Any, number: int = 0) -> np.ndarray:
     """A document as integers: int64, 1-D."""
-    values = np.asarray(document)
+    try:
+        values = np.asarray(document)
+    except ValueError:  # sequences of several lengths
+        values = np.empty((0, 0))
     if values.shape == (0,):
         return np.empty(0, np.int64)
     if values.ndim != 1 or values.dtype.kind not in "iu" or (values.dtype == np.uint64 and values.max() >= 2**63):
@@ -452,7 +454,7 @@ def document_batches(documents: Iterable[Any]) -> Iterator[list[Any]]:
     room = BATCH
     for document in documents:
         # What has no length is for a function, or is refused.
-        length = 1 + len(document) if hasattr(document, "__len__") else 1
+        length = 1 + length_hint(document)
         if batch and length > room:
             yield batch
             batch, room = [], BATCH
