@@ -37,7 +37,7 @@ class Vocabulary:
         """The vocabulary of items with these symbols."""
         keys = item_keys(symbols)
         order = np.argsort(keys)
-        return cls(keys[order], df[order].astype(np.int32), n_documents)
+        return cls(keys[order], df[order], n_documents)
 
     def weights(self, symbols: np.ndarray) -> np.ndarray:
         """log((1 + n) / (1 + df)) + 1 of items, as in scikit-learn's TfidfTransformer; 0 for unknown items."""

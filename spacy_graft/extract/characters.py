@@ -131,7 +131,7 @@ class CharacterNgrams(BatchReader):
         if not self.within_words:
             places = np.stack((starts, starts + 1), axis=1)
             return places_with_ends(places, len(written)) if self.ends else places
-        return places_in_text(framed_words(text, with_places=True)[1], starts, len(written))
+        return places_in_text(text, starts, len(written))
 
     def names(self, symbols: np.ndarray, strings: StringStore) -> tuple[str, ...]:
         """Return the characters."""

@@ -64,8 +64,9 @@ def framed_words(text: Stream, with_places: bool = False) -> tuple[Stream, np.nd
     return Stream(symbols[: starts[-1]].copy(), starts), places[: starts[-1]]
 
 
-def places_in_text(places: np.ndarray, places_of_letters: np.ndarray, length: int) -> np.ndarray:
-    """Where framed symbols start and end in a text of this length, whose lower-cased letters are at these places."""
+def places_in_text(text: Stream, places_of_letters: np.ndarray, length: int) -> np.ndarray:
+    """Where :func:`framed_words` start and end in a document of this length, which has the letters at these places."""
+    places = framed_words(text, with_places=True)[1]
     starts = np.append(places_of_letters, length)[places[:, 0]]
     ends = np.where(places[:, 1] > places[:, 0], places_of_letters[places[:, 1] - 1] + 1, starts)
     return np.stack((starts, ends), axis=1).astype(places_of_letters.dtype, copy=False)

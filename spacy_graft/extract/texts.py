@@ -184,7 +184,7 @@ class TextCharacters(SequenceReader):
             bounds_of_characters = np.stack((places, places + 1), axis=1)
             return places_with_ends(bounds_of_characters, len(document)) if self.ends else bounds_of_characters
         text = Stream(encoded(self._written(document)), starts_of([len(places)]))
-        return places_in_text(framed_words(text, with_places=True)[1], places, len(document))
+        return places_in_text(text, places, len(document))
 
 
 @dataclass(frozen=True)

@@ -85,11 +85,9 @@ class ItemIndex:
     @property
     def fractional(self) -> np.ndarray:
         """Whether an item has a value that is not 1: bool (n_nodes)."""
-        fractional = np.zeros(self.n_nodes, np.bool_)
-        if len(self.values):
-            of_entry = np.repeat(np.arange(self.n_nodes), np.diff(self.starts))
-            fractional[of_entry[self.values != 1.0]] = True
-        return fractional
+        if not len(self.values):
+            return np.zeros(self.n_nodes, np.bool_)
+        return np.diff(starts_of(self.values != 1.0)[self.starts]) > 0
 
     @cached_property
     def distinct(self) -> np.ndarray:

@@ -80,32 +80,19 @@ def cuts(text: RankedText, suffixes: Suffixes, n_shards: int, min_df: int, max_l
     if not counts.any():
         return [Shard(begins[0], 0)]
     full = np.flatnonzero(counts)
+    heads_only = packed._replace(n=n)
     shared = [
-        min(common_symbols(int(largest[a]), int(smallest[b]), n, packed.bits), max_length) for a, b in pairwise(full)
+        min(int(suffix_kernels.in_common(largest[a], smallest[b], heads_only)), max_length) for a, b in pairwise(full)
     ]
     prefixes = [
-        prefixes_of(int(smallest[b]), length, n, packed.bits) for b, length in zip(full[1:], shared, strict=True)
+        [Prefix(k, int(smallest[b]) >> packed.bits * (n - k)) for k in range(1, length + 1)]
+        for b, length in zip(full[1:], shared, strict=True)
     ]
     nodes = open_nodes(text, suffixes, begins[full], prefixes, min_df)
     shared, nodes = [0, *shared, 0], [(), *nodes, ()]
     return [
         Shard(smallest[r], int(counts[r]), shared[s], shared[s + 1], nodes[s], nodes[s + 1]) for s, r in enumerate(full)
     ]
-
-
-def common_symbols(head: int, other: int, n: int, bits: int) -> int:
-    """Symbols that two heads share, before a break."""
-    shared = 0
-    while shared < n and (symbol := head >> bits * (n - 1 - shared)) and symbol == other >> bits * (n - 1 - shared):
-        if not symbol & ((1 << bits) - 1):
-            break
-        shared += 1
-    return shared
-
-
-def prefixes_of(head: int, length: int, n: int, bits: int) -> list[Prefix]:
-    """Those of a head up to a length."""
-    return [Prefix(k, head >> bits * (n - k)) for k in range(1, length + 1)]
 
 
 def open_nodes(

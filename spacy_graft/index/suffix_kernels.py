@@ -83,8 +83,7 @@ def deal(text, positions, order, keys, counts):
 
     ``counts`` (2 ** DEALT_BITS + 1) becomes where each group begins, and the end.
     """
-    unused = text.bits * text.n - DEALT_BITS
-    shift = np.uint64(max(unused, 0))
+    shift = np.uint64(text.bits * text.n - DEALT_BITS)  # a key has more than half of 64 bits
     counts[:] = 0
     for i in range(positions.shape[0]):
         counts[np.int64(key_at(text, positions[i]) >> shift) + 1] += 1

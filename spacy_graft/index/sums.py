@@ -171,7 +171,10 @@ class TreeSums:
         self.lanes = lanes
         self.unit = units[0] if lanes.ndim == 1 else units
         self.n_ranges = len(ranged.open_nodes)
-        self._places = unsigned_places(ranged.tree)
+        # Without a sign they are not looked at for being negative: a third of the time of a single column.
+        self._bounds, self._events = (
+            array.view(f"u{array.itemsize}") for array in (ranged.tree.bounds, ranged.tree.events)
+        )
         #: By open node, its sum as far as its range goes; by range, what is carried to nodes after it.
         self._partial: dict[int, np.ndarray] = {}
         self._carried: dict[int, np.ndarray] = {}
@@ -209,10 +212,9 @@ class TreeSums:
     def _add_up(self, begin: int, end: int, carried: np.ndarray, sums: np.ndarray) -> None:
         """Sums of consecutive nodes."""
         add_up = kernels.node_sums_of_one if self.lanes.ndim == 1 else kernels.node_sums
-        bounds, events = self._places
-        level = self.ranged.tree.level[begin:end]
+        level, bounds = self.ranged.tree.level[begin:end], self._bounds[2 * begin : 2 * end + 1]
         with np.errstate(over="ignore"):  # of NumPy, where there is no compiler, which wraps around without a word
-            add_up(level, bounds[2 * begin : 2 * end + 1], events, self.lanes, self.unit, carried, sums)
+            add_up(level, bounds, self._events, self.lanes, self.unit, carried, sums)
 
 
 def even_places(tree: kernels.Tree) -> list[int]:
@@ -231,12 +233,6 @@ def shallow(level: np.ndarray, place: int, room: int) -> int:
     """Where to cut near a place: behind the node that has the fewest ancestors."""
     begin = place - room
     return begin + int(np.argmin(level[begin : place + room])) + 1 if room else place
-
-
-def unsigned_places(tree: kernels.Tree) -> tuple[np.ndarray, np.ndarray]:
-    """Bounds and events without a sign, not looked at for being negative: a third of the time of a single column."""
-    bounds, events = (array.view(f"u{array.itemsize}") for array in (tree.bounds, tree.events))
-    return bounds, events
 
 
 def sums_by_node(index: Summable, n_nodes: int, values: np.ndarray) -> np.ndarray:
