@@ -595,6 +595,14 @@ def test_damaged_sparse_weights_are_refused(change, message):
             sparse_weights.loaded_weights(damaged, 2, 3)
 
 
+def test_starts_whose_differences_overflow_are_refused():
+    # The differences are 2**63 - 1, 2**63 - 1 and 5, and their sum is 3: believed, they are written behind an array.
+    starts = np.array([0, 2**63 - 1, -2, 3], np.int64)
+    saved = {"starts": starts, "labels": np.array([0, 1, 2], np.int32), "values": np.ones(3)}
+    with pytest.raises(ValueError, match="a row for each feature"):
+        sparse_weights.loaded_weights(saved, 3, 5)
+
+
 def test_arrays_are_saved_without_the_weights_that_are_zero(monkeypatch):
     weights = np.zeros((4, 6))
     weights[1, [0, 5]], weights[3, 2] = (1.5, -2.0), 1e-300

@@ -139,7 +139,7 @@ def loaded_weights(saved: dict[str, Any], n_features: int, n_labels: int) -> np.
         raise damaged_model("its sparse weights do not have starts, labels and values")
     starts, labels, values = (saved[name] for name in SPARSE_PARTS)
     ends = len(starts) == n_features + 1 and starts[0] == 0 and starts[-1] == len(labels) == len(values)
-    if not ends or (np.diff(starts) < 0).any():
+    if not ends or (starts[1:] < starts[:-1]).any():  # differences could overflow
         raise damaged_model("its sparse weights do not have a row for each feature")
     if len(labels) and not 0 <= labels.min() <= labels.max() < n_labels:
         raise damaged_model("its sparse weights are of labels that it does not have")

@@ -29,16 +29,12 @@ def best_by_pass(
     ``residuals`` are a_i δ_iy: float64 (documents, labels). ``network_gradient``, float64 (nodes, labels), is what is
     taken from the gradient of each pair: that of a network.
     """
-
-    def best(label: int, sums: Iterable[NodeSums]) -> kernels.NodeCandidates:
-        return candidates_of(sums, label, query, network_gradient)
-
     found: list[kernels.NodeCandidates] = []
     for label, lanes in lanes_of(residuals):
         sums = index.range_sums(lanes)
-        work = [partial(best, label, sums.of_range(r)) for r in range(sums.n_ranges)]
-        found += in_threads(work, n_threads)
-        found.append(best(label, sums.of_open_nodes()))
+        best = partial(candidates_of, label=label, query=query, network_gradient=network_gradient)
+        found += in_threads([partial(best, sums.of_range(r)) for r in range(sums.n_ranges)], n_threads)
+        found.append(best(sums.of_open_nodes()))
     return best_of(found, query)
 
 
