@@ -140,6 +140,34 @@ def test_products_of_small_values_compete_if_standardised(data, degree, seed):
     assert max(small.values(), default=0.0) == pytest.approx(max(large.values(), default=0.0), rel=1e-9)
 
 
+def standardised_search(matrix, residuals, **options):
+    """The pairs of columns above 0.1 under ``standard``."""
+    weights = weights_of("standard", 1.0, 1.0, np.ones(residuals.shape))
+    search = CombinationSearch(index_of(matrix), np.empty(0, np.int64), weights, 2, 1)
+    none = np.empty((0, residuals.shape[1]), np.bool_)
+    request = SearchRequest(residuals=residuals, min_gradient=0.1, active=none, degree=2, count_all=True, **options)
+    return search.best(request, np.empty(0, np.int64))[0]
+
+
+def test_small_products_are_found_whatever_the_residuals_left_are_rounded_to():
+    # 0.3 + 0.2 + 0.1, less each of them, is below 0, and by more than products of these values add up to.
+    residuals = np.array([[0.3], [0.2], [0.1], [0.0]])
+    presence = np.array([1.0, 1.0, 1.0, 0.0])
+    found = standardised_search(3e-9 * np.stack([presence, presence], axis=1), residuals, n_best=1)
+    # In units of its deviation, a product of 9e-18 is one of 1.
+    expected = presence @ residuals[:, 0] / presence.std()
+    np.testing.assert_allclose(found.scaled_gradients, [expected])
+
+
+def test_products_without_variance_whose_sign_no_pair_may_get_are_not_counted():
+    # Of the second label the first product has a gradient below 0, and next to the first label it is not looked at.
+    matrix = np.array([[0.5, 0.5, 1.0, 1.0], [0.5, 0.5, 1.0, 1.0], [0.5, 0.5, 0.0, 0.0], [0.5, 0.5, 0.0, 0.0]])
+    residuals = np.array([[1000.0, -1.0], [1000.0, -1.0], [0.0, -3.0], [0.0, -3.0]])
+    found = standardised_search(matrix, residuals, n_best=1, sign_factors=(1.0, np.inf))
+    assert found.labels.tolist() == [0]
+    assert found.peaks[1] == found.squared_excess[1] == 0.0
+
+
 class SmallRoom(CombinationSearch):
     """So few candidates at a time that the best must be chosen again and again."""
 

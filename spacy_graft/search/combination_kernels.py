@@ -196,7 +196,7 @@ def add_shared(column, database, limit, sums, moments, touched):
             add_weight(sums[POSITIVE if weight > 0.0 else NEGATIVE], columns, first, last, abs(weight))
         remaining -= abs(weights[row])
         if remaining <= look_at and not note:
-            if largest_after(column, n_columns, sums) + remaining <= limit * (1.0 - ROUNDING):
+            if largest_after(column, n_columns, sums) + max(remaining, 0.0) <= limit * (1.0 - ROUNDING):
                 for other in range(column + 1, n_columns):
                     clear(sums, moments, other)
                 return 0

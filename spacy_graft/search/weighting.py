@@ -149,6 +149,8 @@ def standardised_bound(weighting, gradient, total, squares):
 
     Its largest value, which the limit of 1 / λ depends on, is not needed.
     """
+    if gradient == 0.0:
+        return 0.0  # also of a column without variance
     n = weighting.n_documents
     mean = total / n
     variance = squares / n * (1.0 - CANCELLED) - mean * mean
