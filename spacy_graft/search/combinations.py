@@ -112,7 +112,8 @@ class CombinationSearch:
     @property
     def largest_inverse_weight(self) -> float:
         """At least x / λ of every combination and label, x any of its values."""
-        return max((largest_of_all(label.weighting, self.min_df) for label in self.weights), default=0.0)
+        of_labels = [label.weighting for label in self.weights]
+        return max((largest_inverse_weight(w, self.min_df, w.n_inside, w.n_outside) for w in of_labels), default=0.0)
 
     def best(self, request: SearchRequest, active_keys: np.ndarray) -> tuple[Violations, np.ndarray]:
         """The combinations and labels with the largest scaled gradients.
@@ -265,11 +266,6 @@ class CombinationSearch:
     def of_codes(self, codes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Columns of combinations: starts int64, documents int32, values float64 (or none), and their keys int64."""
         return column_kernels.combination_columns(codes, self.columns)
-
-
-def largest_of_all(weighting: Weighting, min_df: int) -> float:
-    """The largest x / λ that a column of ``min_df`` or more documents can have."""
-    return float(largest_inverse_weight(weighting, min_df, weighting.n_inside, weighting.n_outside))
 
 
 def walk_over(

@@ -108,11 +108,11 @@ def part_of(database, column, number_of, n_columns):
 def fill_part(database, column, number_of, row_starts, columns, row_values, weights, common):
     """Fill the rows of a part of a database, and multiply weights and common values by what the column is worth."""
     begin = database.column_starts[column]
-    real = row_values.shape[0] > 0
+    real = database.row_values.shape[0] > 0
     end = 0
     for r in range(weights.shape[0]):
         row, place = database.rows[begin + r], database.places[begin + r]
-        if database.row_values.shape[0] > 0:
+        if real:
             weights[r] *= database.row_values[place]
             common[r] *= database.row_values[place]
         for q in range(place + 1, database.row_starts[row + 1]):

@@ -16,7 +16,6 @@ from ..index.kernels import LANES
 #: What ``row_of_node`` says of a node that is in the model for no label, and of one that has another node's documents.
 FREE, EQUAL = -1, -2
 
-
 #: Exact sums: each slot takes values of so many powers of two, as integers of so many bits at the least.
 SLOT_POWERS, SLOT_BITS = 8, 24
 #: The power of the first slot, below that of every float64, and how many slots there are.
@@ -253,9 +252,8 @@ def note_classes(sums, begin, end, label, query, df, peaks, inverses):
             of_class = math.frexp(float(df[k - begin]))[1]
             for j in range(min(sums.shape[1], query.n_labels - label)):
                 if not (row >= 0 and query.active[row, label + j]):
-                    peak = weigh(sums[k - begin, j], query.inverse_weights, k, label + j)
-                    peaks[of_class] = max(peaks[of_class], peak)
                     inverse = weigh(1.0, query.inverse_weights, k, label + j)
+                    peaks[of_class] = max(peaks[of_class], abs(sums[k - begin, j]) * inverse)
                     inverses[of_class] = max(inverses[of_class], inverse)
 
 
