@@ -109,27 +109,21 @@ class NgramIndex:
     @classmethod
     def of_part(cls, text: RankedText, part: NodeTable, n_threads: int = 1) -> NgramIndex:
         """The index of all nodes of a text."""
-        nodes, _, level, shortest, bounds, events = part
-        tree = kernels.Tree(nodes[:, 0], nodes[:, 2], level, bounds, events)
-        keys = RangedTree.of(tree).keys(column_numbers(text.n_documents), n_threads=n_threads)
-        distinct, longest_node = np.zeros(len(nodes), np.bool_), np.arange(len(nodes), dtype=np.int32)
-        n_parts = 1 << (n_threads - 1).bit_length()  # a power of two
-        given = keys, nodes[:, 2], shortest, nodes[:, 1], distinct, longest_node
-        in_threads([partial(kernels.equal_columns, *given, k, n_parts) for k in range(n_parts)], n_threads)
-        return cls(
+        if len(part.events) < 2**31:  # half the memory traffic of a search
+            part = part._replace(bounds=part.bounds.astype(np.int32))
+        index = cls(
             symbols=text.symbols,
             alphabet=text.alphabet,
-            nodes=nodes,
-            places=part.places,
-            level=level,
-            shortest=shortest,
-            # Half the memory traffic of a search, where it is enough.
-            bounds=bounds.astype(np.int32) if len(events) < 2**31 else bounds,
-            events=events,
-            distinct=distinct,
-            longest_node=longest_node,
+            **part._asdict(),
+            distinct=np.zeros(len(part.nodes), np.bool_),
+            longest_node=np.arange(len(part.nodes), dtype=np.int32),
             n_documents=text.n_documents,
         )
+        keys = index.ranged.keys(column_numbers(text.n_documents), n_threads=n_threads)
+        n_parts = 1 << (n_threads - 1).bit_length()  # a power of two
+        given = keys, index.df, index.shortest, index.longest, index.distinct, index.longest_node
+        in_threads([partial(kernels.equal_columns, *given, k, n_parts) for k in range(n_parts)], n_threads)
+        return index
 
     @property
     def tree(self) -> kernels.Tree:
