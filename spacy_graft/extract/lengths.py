@@ -31,10 +31,7 @@ def length_of_words(words: np.ndarray) -> int:
 
 
 def document_lengths(words: Stream) -> np.ndarray:
-    """Return the length of each document, float64 (n_documents), from its symbols of :data:`WORDS`.
-
-    Those of the ends of a text are no words.
-    """
+    """Return the length of each document as :func:`length_of_words` has it: float64 (n_documents)."""
     from . import kernels
 
     longest = int(np.diff(words.starts).max(initial=0))

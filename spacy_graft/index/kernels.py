@@ -313,7 +313,7 @@ def fill_interval_nodes(
     for depth in open_before:
         top += 1
         open_interval(stack, top, depth, 0, 0, 0)
-    n_before = top
+    n_before, n_after = top, open_after.shape[0]
     k = 0
     bounds[0] = 0
 
@@ -339,7 +339,7 @@ def fill_interval_nodes(
         while True:
             while stack[top, DEPTH] > ahead:
                 df = leaf + 1 - stack[top, LEFT] - stack[top, CANCELS]
-                if df >= min_df or top <= n_before or (ending and is_one_of(stack[top, DEPTH], open_after)):
+                if df >= min_df or top <= n_before or (ending and np.any(open_after == stack[top, DEPTH])):
                     nodes[k, 0], nodes[k, 1], nodes[k, 2] = stack[top, FIRST], stack[top, DEPTH], df
                     places[k] = suffixes[leaf]
                     adds = waiting[stack[top, WAITING] : n_waiting]
@@ -359,27 +359,9 @@ def fill_interval_nodes(
                 break
             # After the last leaf, what goes on is closed, from the deepest interval up.
             ending = True
-            ahead = largest_below(ahead, open_after)
+            n_after -= 1
+            ahead = open_after[n_after] if n_after >= 0 else 0
     return k
-
-
-@inlined
-def is_one_of(depth, depths):
-    """Whether it is one of them."""
-    found = False
-    for other in depths:
-        found |= other == depth
-    return found
-
-
-@inlined
-def largest_below(depth, depths):
-    """The last of ascending depths that is smaller, or 0."""
-    largest = 0
-    for other in depths:
-        if other < depth:
-            largest = other
-    return largest
 
 
 @njit

@@ -66,7 +66,7 @@ def cuts(text: RankedText, suffixes: Suffixes, n_shards: int, min_df: int, max_l
     n = min(CUT_SYMBOLS, packed.n)
     looked_at = np.arange(0, len(symbols), max(len(symbols) // CUT_SAMPLE, 1))
     looked_at = looked_at[symbols[looked_at] != 0]
-    heads = suffix_kernels.heads(packed, symbols, looked_at, n)
+    heads = suffix_kernels.heads(packed, looked_at, n)
     order = np.argsort(heads, kind="stable")
     heads, leaves = heads[order], np.cumsum(np.diff(text.bounds)[text.runs_of(looked_at[order])])
     if len(heads):

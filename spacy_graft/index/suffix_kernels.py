@@ -320,15 +320,12 @@ def head_at(text, position, n):
 
 
 @njit
-def heads(text, symbols, positions, n):
-    """Of suffixes at ``positions``, those that begin with a break left out: uint64."""
+def heads(text, positions, n):
+    """Of suffixes at ``positions``: uint64."""
     found = np.empty(positions.shape[0], np.uint64)
-    n_found = 0
     for i in range(positions.shape[0]):
-        if symbols[positions[i]] != 0:
-            found[n_found] = head_at(text, positions[i], n)
-            n_found += 1
-    return found[:n_found]
+        found[i] = head_at(text, positions[i], n)
+    return found
 
 
 @inlined
