@@ -464,6 +464,7 @@ def test_extensions_that_are_not_registered(blank, block):
         (list(range(1000)), r"is \[0, 1, 2, 3, 4, 5, \.\.\.\] \(list\)"),
         (0.5, r"is 0\.5 \(float\), but tokens rarely share a float\. Bin it"),
         (np.float32(0.5), r"is 0\.5 \(float\), .*Bin it"),
+        ("a\ud800", r"has an unpaired surrogate, \\ud800 at character 1\. Leave it out"),
     ],
 )
 @pytest.mark.parametrize("block", [TokenAttributes("_.graft_topic"), HeadModifiers([], ["_.graft_topic"])], ids=repr)
@@ -480,6 +481,7 @@ def test_invalid_values_of_tokens(review, block, value, message):
     ("value", "bins", "message"),
     [
         (["a"], {}, r"is \['a'\] \(list\)\. It must be a string"),
+        ("\ud800", {}, r"has an unpaired surrogate, \\ud800 at character 0\. Leave it out"),
         (1.5, {}, r"is 1\.5 \(float\), but documents rarely share a float\. Choose edges of bins.*bins={'year': \["),
         (float("nan"), {}, "is NaN. Set it to None"),
         (np.float64("nan"), YEARS, "is NaN. Set it to None"),

@@ -7,6 +7,8 @@ from typing import Any
 
 from spacy.tokens import Doc, Token
 
+from ..messages import unpaired_surrogate
+
 #: Prefix of the names of custom attributes.
 PREFIX = "_."
 
@@ -33,12 +35,15 @@ def as_string(value: Any) -> str:
     Raises
     ------
     ValueError
-        If it is anything else. The message continues a sentence that begins with the source of the value.
+        If it is anything else, or cannot be encoded. The message continues a sentence that begins with the source of
+        the value.
     """
     if value is None:
         return ""
     if isinstance(value, str | int):
-        return str(value)
+        if (surrogate := unpaired_surrogate(string := str(value))) is not None:
+            raise ValueError(f"has {surrogate}. Leave it out")
+        return string
     raise ValueError(f"is {described(value)}. It must be a string, an integer, a boolean, or None if there is no value")
 
 
