@@ -12,7 +12,7 @@ import pytest
 import spacy
 from hypothesis import example, given
 from hypothesis import strategies as st
-from spacy.attrs import IDS
+from spacy.attrs import IDS, LOWER
 from spacy.strings import StringStore
 from spacy.tokens import Doc
 from spacy.util import registry
@@ -340,12 +340,15 @@ def test_documents_without_entities_are_annotated_too(blank):
         ("LEMA", "did you mean LEMMA"),
         ("lower", "did you mean LOWER"),
         ("XYZZY", "the attributes are DEP, ENT_ID"),
+        (LOWER, "the attributes are DEP, ENT_ID"),
+        (["LOWER"], "did you mean LOWER"),
         ("", "are"),
     ],
 )
 def test_unknown_attribute(attr, hint):
-    with pytest.raises(ValueError, match=f"no attribute '{attr}'; .*{hint}"):
-        TokenNgrams(attr)
+    for block in (TokenNgrams, TokenAttributes):
+        with pytest.raises(ValueError, match=f"no attribute {re.escape(repr(attr))}; .*{hint}"):
+            block(attr)
 
 
 @pytest.mark.parametrize("block", [CharacterNgrams, TokenNgrams])

@@ -531,6 +531,7 @@ def test_invalid_values_of_documents(review):
             lambda: DocAttributes(metadata=["date"], bins=YEARS),
             "DocAttributes: there are bins of 'year', which is not among extensions and metadata: date",
         ),
+        (lambda: DocAttributes(metadata=["date"], bins=7), "DocAttributes: bins must be edges by name, .* but are 7"),
     ],
 )
 def test_invalid_settings(make, message):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from spacy.tokens import Token
@@ -25,9 +25,9 @@ def has_strings(attr: str) -> bool:
     return is_custom(attr) or attr in STRING_ATTRS
 
 
-def check_column(owner: str, attr: str) -> None:
+def check_column(owner: str, attr: Any) -> None:
     """Raise a ValueError if no such attribute can exist. An extension may be registered later."""
-    if not is_custom(attr):
+    if not isinstance(attr, str) or not is_custom(attr):
         check_attribute(owner, attr)
     elif attr == PREFIX:
         raise ValueError(f"{owner}: attribute {attr!r} lacks the name of a Token extension, as in '_.topic'")

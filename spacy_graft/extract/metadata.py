@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -159,9 +159,9 @@ class DocAttributes:
         return label if name in self._edges else f"{name}={label}"
 
 
-def named_edges(bins: Mapping[str, Sequence[float]] | Sequence[Any]) -> dict[str, Sequence[float]]:
+def named_edges(bins: Any) -> dict[str, Sequence[float]]:
     """The edges by name; a ValueError if they are no pairs of both, or a config could not hold their names."""
-    pairs = list(bins.items()) if isinstance(bins, Mapping) else list(bins)
+    pairs = list(bins.items()) if isinstance(bins, Mapping) else list(bins) if isinstance(bins, Iterable) else [bins]
     if not all(isinstance(pair, list | tuple) and len(pair) == 2 and isinstance(pair[0], str) for pair in pairs):
         raise ValueError(f"DocAttributes: bins must be edges by name, or pairs of both, but are {bins!r:.100}.")
     if len(named := dict(pairs)) < len(pairs):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from spacy.attrs import IDS, IS_SPACE
@@ -156,11 +156,11 @@ class TokenNgrams(TokenReader):
         return super().text(shown(names))
 
 
-def check_attribute(owner: str, attr: str) -> None:
+def check_attribute(owner: str, attr: Any) -> None:
     """Raise a ValueError if tokens have no such attribute; ``owner`` is the block that reads it."""
-    if not IDS.get(attr):
+    if not isinstance(attr, str) or not IDS.get(attr):
         known = sorted(name for name in IDS if name and not name.startswith("FLAG"))
-        near = most_like(attr, known, 3)
+        near = most_like(str(attr), known, 3)
         hint = f"did you mean {' or '.join(near)}?" if near else f"the attributes are {', '.join(known)}."
         raise ValueError(f"{owner}: tokens have no attribute {attr!r}; {hint}")
 
