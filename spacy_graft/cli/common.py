@@ -406,7 +406,7 @@ def check_overrides(context: typer.Context, first: str) -> None:
 
 
 def file_is_there(path: str | Path) -> bool:
-    """Whether a file or folder exists, as one may in a folder that must not be entered; a text is the name of none."""
+    """Whether a file or folder exists, or may exist in a folder that must not be entered; not if no path can be so."""
     try:
         os.stat(path)
     except PermissionError:

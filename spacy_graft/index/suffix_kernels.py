@@ -321,7 +321,7 @@ def head_at(text, position, n):
 
 @njit
 def heads(text, positions, n):
-    """Of suffixes at ``positions``: uint64."""
+    """The heads of the suffixes at ``positions``: uint64 (positions)."""
     found = np.empty(positions.shape[0], np.uint64)
     for i in range(positions.shape[0]):
         found[i] = head_at(text, positions[i], n)

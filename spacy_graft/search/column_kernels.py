@@ -89,7 +89,7 @@ def combination_column(a, b, c, items, documents, values, df):
 
 
 def combination_columns(codes, items, room=None):
-    """Columns of combinations, and their keys; ``room`` for at least their entries, if it is known."""
+    """Columns of combinations, and their keys; ``room``: at least the number of their entries, where it is known."""
     if room is None:
         a = (codes >> (2 * BITS)) - 1
         room = int((items.starts[a + 1] - items.starts[a]).sum())

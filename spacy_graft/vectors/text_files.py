@@ -32,7 +32,7 @@ def text_vectors(path: str | Path | None) -> Callable[[Any], WordVectors]:
     Raises
     ------
     ValueError
-        Without a path, as configs have it that leave it to the command line.
+        If there is no path: ``configs/vectors.cfg`` leaves it to the command line.
     """
     if path is None or path == "":  # which would be the current folder
         raise ValueError(
